@@ -12,7 +12,6 @@
   by its numerical composition, which knows each mechanism exactly.  Needs dp-accounting.
 """
 
-import math
 import sqlite3
 import statistics
 import subprocess
@@ -22,11 +21,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from dampen.core.noise import GUMBEL, laplace_rho, pure_rho
-from dampen.core.zcdp import composed_epsilon, epsilon_at
+from dampen.core.losses import ANY, Loss, composed_epsilon
+from dampen.core.noise import GUMBEL
+from dampen.core.zcdp import epsilon_at
 from dampen.ledger import Ledger, worker
 from dampen.ledger.accounts import limit
 from dampen.ledger.log import Draft, Kind, Row, stamp
@@ -183,34 +184,63 @@ def long(entries: int = 10**6) -> None:
         )
 
 
-def accounting() -> None:
-    import dp_accounting
+@dataclass(frozen=True)
+class Answers:
+    """A sequence of answers.
+
+    Attributes:
+        name: of the line.
+        losses: of answers with Laplace noise.
+        others: the ρ of the others.
+        exact: the ε at a δ by Google's numerical composition, which has no exponential mechanism.
+    """
+
+    name: str
+    losses: tuple[Loss, ...] = ()
+    others: Fraction = Fraction(0)
+    exact: Callable[[float], float] | None = None
+
+    @property
+    def rho(self) -> Fraction:
+        return sum((each.rho for each in self.losses), self.others)
+
+
+def sequences() -> list[Answers]:
+    """The sequences of docs/lab-budgets.md."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
+    e = Fraction("0.2")
+    noise = {"value_discretization_interval": 1e-3}
+    count = pld.from_discrete_laplace_mechanism(float(e), 1, **noise).self_compose(50)
+    mean = pld.from_discrete_laplace_mechanism(float(e) / 10, 10, **noise).self_compose(50)
+    laplace = pld.from_laplace_mechanism(1 / float(e), **noise).self_compose(50)
+    gaussian = pld.from_gaussian_mechanism(5.0, **noise).self_compose(25)
+    both = count.compose(gaussian).get_epsilon_for_delta
+    counts = (Loss(e, 1, 50),)
+    return [
+        Answers("100 x em at 0.1", others=100 * GUMBEL.rho(Fraction("0.1"))),
+        Answers("1000 x em at 0.01", others=1000 * GUMBEL.rho(Fraction("0.01"))),
+        Answers("50 x count at 0.2", counts, exact=count.get_epsilon_for_delta),
+        Answers("50 x mean at 0.2, 10 steps", (Loss(e, 10, 50),), exact=mean.get_epsilon_for_delta),
+        Answers("50 x laplace at 0.2", (Loss(e, ANY, 50),), exact=laplace.get_epsilon_for_delta),
+        Answers("50 x count, 25 x rho 0.02", counts, 25 * Fraction("0.02"), both),
+    ]
+
+
+def accounting() -> None:
+    import dp_accounting
+
     delta = Fraction("1e-6")
-    options = {"value_discretization_interval": 1e-3}
-    costs = {"em": GUMBEL.rho, "count": pure_rho, "laplace": laplace_rho}
-    asked = ((100, "0.1", "em"), (1000, "0.01", "em"), (50, "0.2", "count"), (50, "0.2", "laplace"))
-    print("answers                      sum   spent  composed  zCDP accountant  numerical")
-    for k, epsilon, kind in asked:
-        e = Fraction(epsilon)
-        rho = k * costs[kind](e)
-        spent = epsilon_at(rho, delta)
+    print("answers                       spent  composed  zCDP accountant  numerical")
+    for answers in sequences():
+        spent = epsilon_at(answers.rho, delta)
+        composed = min(spent, composed_epsilon(answers.losses, delta, answers.others))
         accountant = dp_accounting.rdp.RdpAccountant()
-        accountant.compose(dp_accounting.ZCDpEvent(rho=float(rho)))
-        # The numerical one has no exponential mechanism; randomised response is that of a count.
-        exact = ""
-        if kind != "em":
-            p = 1 / (1 + math.exp(-float(e)))
-            yes, no = {0: math.log(p), 1: math.log1p(-p)}, {0: math.log1p(-p), 1: math.log(p)}
-            count = pld.from_two_probability_mass_functions(no, yes, **options)
-            noise = pld.from_laplace_mechanism(1 / float(e), **options)
-            each = count if kind == "count" else noise
-            exact = f"{each.self_compose(k).get_epsilon_for_delta(float(delta)):.3f}"
-        composed = min(spent, composed_epsilon({e: k}, delta))
+        accountant.compose(dp_accounting.ZCDpEvent(rho=float(answers.rho)))
+        exact = "" if answers.exact is None else f"{answers.exact(float(delta)):.3f}"
         print(
-            f"{k:>5} x {kind:<8} at {epsilon:<6} {float(k * e):>9.3f} {float(spent):>7.3f} "
-            f"{float(composed):>9.3f} {accountant.get_epsilon(float(delta)):>16.3f} {exact:>10}"
+            f"{answers.name:<27} {float(spent):>7.3f} {float(composed):>9.3f} "
+            f"{accountant.get_epsilon(float(delta)):>16.3f} {exact:>10}"
         )
 
 

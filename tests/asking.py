@@ -9,6 +9,7 @@ import numpy as np
 
 import dampen
 from dampen import InsecureEntropy, Release
+from dampen.core.losses import read_losses
 from dampen.core.noise import pure_rho
 from dampen.epsilon import short_text
 from dampen.releases.cost import Cost
@@ -84,8 +85,11 @@ ALWAYS_WRONG: tuple[Mapping[str, Any], ...] = (
 )
 
 
-def cost(query: str, mechanism: str, neighbours: str, rho: Fraction = PURE) -> Cost:
-    return Cost(EPSILON, rho, query, mechanism, dampen.Neighbours(neighbours))
+def cost(
+    query: str, mechanism: str, neighbours: str, rho: Fraction = PURE, losses: str = ""
+) -> Cost:
+    relation = dampen.Neighbours(neighbours)
+    return Cost(EPSILON, rho, query, mechanism, relation, losses=read_losses(losses))
 
 
 def shown(rho: Fraction) -> Fraction:

@@ -31,6 +31,8 @@ def _of_loader(data: Any, **options: Any) -> Release:
 
 QUARTERS = tuple(Fraction(i, 4) for i in (1, 2, 3))
 TOGETHER = shown(together(QUARTERS, Neighbours.ADD_REMOVE_ROW, 11).rho(EPSILON))
+TEN_STEPS = shown(laplace_rho(EPSILON, 10))
+TWO_ENDS = shown(JOINT.rho(EPSILON, norm=2.0))
 LETTERS = ["a", "a", "b"]
 
 
@@ -153,7 +155,7 @@ ASKS = [
         NUMBERS,
         lambda hook: Armed(NUMBERS, hook),
         {"lower": 0, "upper": 10, "step": 1},
-        cost("total", "discrete-laplace", "add-remove-row", shown(laplace_rho(EPSILON, 10))),
+        cost("total", "discrete-laplace", "add-remove-row", TEN_STEPS, "0.6 in 10 steps"),
         several({"lower": [10, "x"], "upper": [0, float("inf")], "step": [3, 0]}),
         ([1, 2, WORD],),
     ),
@@ -163,7 +165,7 @@ ASKS = [
         GROUPED,
         lambda hook: armed_table(GROUPED, hook),
         {"groups": ["a", "b"], "lower": 0, "upper": 10, "step": 1},
-        cost("mean", "discrete-laplace", "add-remove-row", shown(laplace_rho(EPSILON, 10))),
+        cost("mean", "discrete-laplace", "add-remove-row", TEN_STEPS, "0.6 in 10 steps"),
         several({"groups": [[], ["a", "a"], None], "step": [3], "lower": [11]}),
         ({"v": [1, 2, WORD], "g": LETTERS},),
     ),
@@ -220,7 +222,7 @@ ASKS = [
         GROUPED,
         lambda hook: armed_table(GROUPED, hook),
         {"p": [10, 50], "groups": ["a", "b"]},
-        cost("percentile", "pf", "add-remove-row", 2 * pure_rho(EPSILON / 2)),
+        cost("percentile", "pf", "add-remove-row", 2 * pure_rho(EPSILON / 2), "2 x 0.3 in 1 step"),
         several({"groups": [[], ["a", "a"], None], "step": [0]}),
         ({"v": [1, 2, WORD], "g": LETTERS},),
     ),
@@ -324,7 +326,7 @@ ASKS = [
         EDGES,
         lambda hook: (Armed(EDGES[0], hook), Armed(EDGES[1], hook)),
         {"n": 400, "k": 2, "metric": "brokerage"},
-        cost("top-k", "joint", "add-remove-edge", shown(JOINT.rho(EPSILON, norm=2.0))),
+        cost("top-k", "joint", "add-remove-edge", TWO_ENDS, "0.6 in any steps"),
         several({"k": [401], "max_degree": [0], "mechanism": ["two-rounds"]}),
         (([0], [NUMBER]), ([0], [WORD])),
         {"n": None, "public": "data"},

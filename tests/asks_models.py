@@ -70,6 +70,7 @@ WRONG_MODEL = several(
     }
 )
 WRONG_TABLE = several({"columns": [["x", "nope"], ["x", "c"], ["x", "x"], [], "x"]})
+TWO_TABLES = 2 * pure_rho(EPSILON / 2)
 PUBLIC_BAYES = {name: PUBLIC_TREE[name] for name in ("domains", "classes")}
 WRONG_TREE = WRONG_MODEL + several({"max_depth": [-1, 99, 1.5], "stages": [(7,), (2, 2), (), "2"]})
 WRONG_ID3 = WRONG_MODEL + several(
@@ -217,7 +218,7 @@ MODELS = [
         split(TABLE),
         lambda hook: split(armed_table(TABLE, hook)),
         PUBLIC_BAYES,
-        cost("naive-bayes", "discrete-laplace", "add-remove-row", 2 * pure_rho(EPSILON / 2)),
+        cost("naive-bayes", "discrete-laplace", "add-remove-row", TWO_TABLES, "2 x 0.3 in 1 step"),
         (*WRONG_MODEL, {"epsilon": "1e-13"}),
         tuple(map(split, BAD_TABLES[:-1])),
         {"domains": {"x": ["p", "q"]}, "classes": None, "public": "data"},
@@ -229,7 +230,7 @@ MODELS = [
         TABLE,
         lambda hook: armed_table(TABLE, hook),
         PUBLIC_BAYES,
-        cost("naive-bayes", "discrete-laplace", "add-remove-row", 2 * pure_rho(EPSILON / 2)),
+        cost("naive-bayes", "discrete-laplace", "add-remove-row", TWO_TABLES, "2 x 0.3 in 1 step"),
         WRONG_MODEL + WRONG_TABLE,
         BAD_TABLES[:-1],
         {"classes": None, "public": "data"},

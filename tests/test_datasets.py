@@ -1,6 +1,7 @@
 """`dampen.dataset`: facts stated once, a method for every question, one relation."""
 
 import inspect
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,40 @@ def test_methods_can_be_found() -> None:
     assert not hasattr(held, "__len__")
 
 
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ({"columns": ["days"]}, r"columns= to map names .* got a list"),
+        ({"columns": {"days": (0, 90)}}, r"Write dampen.number\(0, 90\), or \[0, 90\]"),
+        ({"columns": {"days": {"lower": 0}}}, r"dampen.number\(lower, upper\) .* got a dict"),
+        ({"columns": {"dasy": dampen.number(0, 90)}}, "column 'dasy' .* Did you mean 'days'"),
+        ({"unit": ["hospital"]}, "name of one column, got a list"),
+    ],
+)
+def test_facts_that_cannot_be_meant_are_refused(facts: Any, says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        dampen.dataset(STAYS, **facts)
+
+
+def test_ends_that_are_dates_may_be_text() -> None:
+    assert dampen.number("2024-01-01", "2025-12-31") == dampen.number(
+        date(2024, 1, 1), date(2025, 12, 31)
+    )
+    with pytest.raises(ParameterError, match=r"a date such as '2024-12-31', got '1\.1\.2024'"):
+        dampen.number("1.1.2024")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("median", "percentile with p = 50"), ("sum", "total"), ("cuont", "Did you mean 'count'")],
+)
+def test_other_names_of_questions_lead_to_them(name: str, says: str) -> None:
+    with pytest.raises(AttributeError, match=says):
+        getattr(stays(), name)
+    with pytest.raises(ParameterError, match=says):
+        stays().expect(name, epsilon=1)
+
+
 def test_a_method_has_the_signature_of_its_question() -> None:
     signature = inspect.signature(stays().top_groups)
     first, *others = signature.parameters.values()
@@ -195,3 +230,10 @@ def test_the_curators_file_decides_the_relation(tmp_path: Path) -> None:
     made = dampen.dataset("stays", config=file).percentile("days", p=50, step=1, epsilon=5)
     assert str(made.neighbours) == "replace-one"
     assert made.parameters["n"] == 240
+
+
+def test_what_to_expect_reads_well_at_a_prompt() -> None:
+    expected = stays().expect("keys", value="hospital", delta="1e-6", epsilon=1)
+    told = "In at least 9 of 10 runs a value with 16 rows or more is released."
+    assert repr(expected).startswith(f"Planned(epsilon=1, delta=0.000001, accuracy='{told}")
+    assert str(expected).startswith(f"cost: epsilon 1\naccuracy: {told}")

@@ -1,6 +1,7 @@
 """Statements of SQL: each is one question, or is refused before anything is charged."""
 
 import random
+from fractions import Fraction
 
 import pandas as pd
 import pytest
@@ -68,6 +69,7 @@ def stays():
         (f"SELECT hospital, COUNT(*) {GROUPED}", "count", {"by": "hospital"}),
         ("SELECT SUM(days) FROM stays", "total", {"value": "days"}),
         (f"SELECT hospital, AVG(days) {GROUPED}", "mean", {"value": "days", "by": "hospital"}),
+        ("SELECT COUNT(DISTINCT patient) FROM stays", "count", {"weigh": "people"}),
     ],
 )  # fmt: skip
 def test_a_statement_is_one_question(statement, question, stated):
@@ -88,6 +90,8 @@ def test_a_statement_is_one_question(statement, question, stated):
         ("age IS NOT NULL", "(not (age is missing))"),
         ("last - first > -2 * 3", "((last - first) > ((-2) * 3))"),
         ("name = 'it''s'", r"(name == 'it\'s')"),
+        ("came >= DATE '2024-12-31'", "(came >= '2024-12-31')"),
+        ("came < CAST('2024-12-31 08:00' AS TIMESTAMP)", "(came < '2024-12-31 08:00')"),
     ],
 )
 def test_not_stands_at_no_comparison(where, meant):
@@ -108,14 +112,17 @@ def test_not_stands_at_no_comparison(where, meant):
         ("SELECT DISTINCT sex FROM stays", "DISTINCT"),
         ("SELECT COUNT(*) FROM (SELECT * FROM stays)", "name of one data set"),
         ("SELECT COUNT(*) FROM read_csv('stays.csv')", "name of one data set"),
-        ("SELECT COUNT(DISTINCT sex) FROM stays", "COUNT.DISTINCT sex. cannot be asked"),
+        ("SELECT COUNT(DISTINCT sex, days) FROM stays", "COUNT.DISTINCT .* cannot be"),
         ("SELECT COUNT(*), SUM(days) FROM stays", "one aggregate"),
         (f"SELECT hospital {GROUPED} ORDER BY COUNT(*) LIMIT 1", "not the rarest"),
         (
             "SELECT hospital, sex FROM stays GROUP BY ALL ORDER BY COUNT(*) DESC LIMIT 1",
             "one column in GROUP BY",
         ),
-        (f"SELECT hospital, MEDIAN(days) {GROUPED} ORDER BY 2 DESC LIMIT 1", "group alone"),
+        (
+            f"SELECT hospital, MEDIAN(days) {GROUPED} ORDER BY 2 DESC LIMIT 1",
+            "SELECT hospital, the group alone",
+        ),
         (f"SELECT hospital {GROUPED} ORDER BY MEDIAN(days)", "ORDER BY with LIMIT"),
         (f"SELECT hospital {GROUPED} ORDER BY MEDIAN(days) LIMIT 1 OFFSET 1", "OFFSET"),
         (f"SELECT hospital {GROUPED} HAVING MEDIAN(days) < 6", "HAVING with > or >="),
@@ -143,6 +150,36 @@ def test_the_answer_is_the_one_of_the_question(stays):
     )
     assert by_sql == asked
     assert len(stays.budget.charges) == 2
+
+
+@pytest.mark.parametrize("grouped", ["COUNT(*)", "COUNT(DISTINCT patient)", "AVG(days)"])
+def test_delta_finds_groups_without_a_list(grouped):
+    rows = {
+        "patient": [str(i) for i in range(3000)],
+        "ward": ["A", "B", "B"] * 1000,
+        "days": [3, 4, 5] * 1000,
+    }
+    columns = {"days": dampen.number(0, 90)}
+    stays = dampen.dataset(rows, unit="patient", columns=columns)
+    statement = f"SELECT ward, {grouped} FROM stays GROUP BY ward"
+    beside = stays.sql(statement, epsilon=2, delta="1e-6")
+    inside = stays.sql(f"{statement} OPTIONS(epsilon=2, delta=0.000001)")
+    assert set(beside.answer) == set(inside.answer) == {"A", "B"}
+    shorter = stays.sql(f"{statement} OPTIONS(epsilon=.5, delta=1e-6)")
+    assert beside.delta == inside.delta == shorter.delta == Fraction(1, 10**6)
+    with pytest.raises(dampen.ParameterError, match="delta once"):
+        stays.sql(f"{statement} OPTIONS(epsilon=2, delta=0.000001)", delta="1e-6")
+    with pytest.raises(dampen.ParameterError, match=r"groups=.*delta="):
+        stays.sql(statement, epsilon=2)
+
+
+def test_delta_is_left_alone_where_groups_are_listed(stays):
+    assert stays.sql(f"SELECT hospital, COUNT(*) {GROUPED}", epsilon=1, delta="1e-6").delta == 0
+
+
+def test_distinct_counts_those_whom_epsilon_protects(stays):
+    with pytest.raises(dampen.ParameterError, match=r"DISTINCT counts the persons .* one row"):
+        stays.sql("SELECT COUNT(DISTINCT sex) FROM stays", epsilon=1)
 
 
 def test_epsilon_is_stated_once(stays):

@@ -26,8 +26,8 @@ from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from dampen.epsilon import Epsilon
-from dampen.errors import BudgetError, DampenError, DataError, ParameterError, did_you_mean
-from dampen.questions import QUESTIONS, question_type
+from dampen.errors import BudgetError, DampenError, DataError, ParameterError
+from dampen.questions import QUESTIONS, question_type, which_question
 from dampen.releases.question import Parameter, parameters
 from dampen.releases.release import Release
 
@@ -105,7 +105,7 @@ class Service:
         return self._post(f"{_path(dataset, question)}/expect", options)
 
     def sql(self, statement: str, **options: Any) -> Release:
-        """The answer to one SELECT statement; epsilon, rho, budget and reuse as in `ask`.
+        """The answer to one SELECT statement; epsilon, rho, delta, budget and reuse as in `ask`.
 
         Raises:
             ParameterError: if no private question answers the statement; nothing was charged.
@@ -118,7 +118,7 @@ class Service:
         question = name.replace("_", "-")
         if question not in QUESTIONS:
             raise AttributeError(
-                f"A service has no question {name!r}.{did_you_mean(question, QUESTIONS)}"
+                f"A service has no question {name!r}.{which_question(question, QUESTIONS)}"
             )
         return _method(self, question)
 
@@ -219,7 +219,11 @@ def _method(service: Service, question: str) -> Callable[..., Release]:
         try:
             bound = signature.bind(*given, **options)
         except TypeError as error:
-            raise ParameterError(f"{ask.__name__}: {error}. Expected {signature}.") from None
+            names = ", ".join(signature.parameters)
+            raise ParameterError(
+                f"{ask.__name__}: {error}. It takes {names}. Ranges and other facts are stated by "
+                "the curator."
+            ) from None
         named = bound.arguments
         return service.ask(named.pop("dataset"), question, **named)
 

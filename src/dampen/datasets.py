@@ -25,8 +25,8 @@ from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
 from dampen.data.source import joined_columns
 from dampen.epsilon import Epsilon
-from dampen.errors import ParameterError, did_you_mean
-from dampen.questions import QUESTIONS, question_type
+from dampen.errors import ParameterError, a_thing, did_you_mean
+from dampen.questions import QUESTIONS, question_type, which_question
 from dampen.releases.answer import Planned, answer, expect
 from dampen.releases.cost import Budget
 from dampen.releases.question import Parameter, Question, first_missing, parameters, with_facts
@@ -180,6 +180,8 @@ def dataset(
     """
     if config is not None:
         return _registered(data, config, budget)
+    if not isinstance(unit, str):
+        raise ParameterError(f"Expected unit= to be the name of one column, got {a_thing(unit)}.")
     graph = None if nodes is None else _graph(nodes, source, target, max_degree)
     schema = Schema(
         unit=unit,
@@ -188,7 +190,7 @@ def dataset(
         groups_per_unit=groups_per_unit,
         rows=rows,
         max_delta=max_delta,
-        columns={name: _column(each) for name, each in (columns or {}).items()},
+        columns=_columns(columns, data),
         graph=graph,
         title=title,
         missing=missing,
@@ -303,6 +305,7 @@ class Dataset:
         *,
         epsilon: Epsilon | None = None,
         rho: Epsilon | None = None,
+        delta: Epsilon | None = None,
         budget: Budget | None = None,
         entropy: Entropy | None = None,
     ) -> Release:
@@ -312,6 +315,8 @@ class Dataset:
             statement: `SELECT ... FROM name ...`; the name after FROM is not looked at here.
             epsilon: the privacy parameter, unless OPTIONS(epsilon=...) states it.
             rho: in place of ε, that of zCDP.
+            delta: finds groups or categories that the data set does not list; also
+                OPTIONS(delta=...).
             budget: where to charge ε in place of the data set's own budget.
             entropy: of random bits; the operating system's by default.
 
@@ -319,20 +324,24 @@ class Dataset:
             ParameterError: if the statement asks what no private question answers; nothing was
                 charged.
         """
-        asked = self.statement(statement)
+        asked = self.statement(statement, delta)
         paying: dict[str, Any] = {"rho": rho, "budget": budget, "entropy": entropy}
         offered = asked.offered(epsilon, rho)
         return self.ask(asked.question, epsilon=offered, **paying, **asked.stated)
 
-    def statement(self, text: str) -> "Statement":
+    def statement(self, text: str, delta: Epsilon | None = None) -> "Statement":
         """What a statement asks of this data set, its columns by their declared names.
+
+        Args:
+            text: the statement.
+            delta: as in `sql`.
 
         Raises:
             ParameterError: if no private question answers it.
         """
         from dampen.sql import parse
 
-        return parse(text).about(self.schema)
+        return parse(text).about(self.schema, delta)
 
     def check(self) -> "Check":
         """Exact counts for the curator, before any charge: **not private**, not for publication."""
@@ -343,7 +352,7 @@ class Dataset:
     def __getattr__(self, name: str) -> "Callable[..., Release]":
         if name.replace("_", "-") not in QUESTIONS:
             raise AttributeError(
-                f"A data set has no question {name!r}.{did_you_mean(name, dir(self))}"
+                f"A data set has no question {name!r}.{which_question(name, dir(self))}"
             )
         return _method(self, name)
 
@@ -359,7 +368,7 @@ class Dataset:
 def _kind(name: str) -> type[Question]:
     asked = name.replace("_", "-")
     if asked not in QUESTIONS:
-        raise ParameterError(f"There is no question {name!r}.{did_you_mean(asked, QUESTIONS)}")
+        raise ParameterError(f"There is no question {name!r}.{which_question(asked, QUESTIONS)}")
     return question_type(asked)
 
 
@@ -411,17 +420,54 @@ def _method(asked: Dataset, name: str) -> "Callable[..., Release]":
     return ask
 
 
-def _column(facts: Column | Sequence[Any]) -> Column:
+def _columns(stated: Any, data: Any) -> dict[str, Column]:
+    """The facts of the columns, which have to be columns of the data where it names them.
+
+    Raises:
+        ParameterError: if there is no such column, or these are no facts.
+    """
+    if stated is None:
+        return {}
+    if not isinstance(stated, Mapping):
+        raise ParameterError(
+            "Expected columns= to map names of columns to facts, such as "
+            f'columns={{"age": dampen.number(0, 120)}}, got {a_thing(stated)}.'
+        )
+    known = _names_in_memory(data)
+    for name in stated:
+        if known is not None and name not in known:
+            raise ParameterError(
+                f"Expected a column {name!r} in the data, as columns= states."
+                f"{did_you_mean(str(name), known)}"
+            )
+    return {name: _column(name, each) for name, each in stated.items()}
+
+
+def _names_in_memory(data: Any) -> list[str] | None:
+    """The names of the columns of a table in memory, None of anything else."""
+    from dampen.data.memory import open_memory
+
+    held = open_memory(data)
+    return None if held is None else [field.name for field in held.fields]
+
+
+def _column(name: str, facts: Any) -> Column:
     if isinstance(facts, Numbers | Categories | Names):
         return facts
+    ends = isinstance(facts, tuple) and len(facts) == 2
+    if ends and all(isinstance(end, int | float) for end in facts):
+        raise ParameterError(
+            f"The facts of {name!r} may be a range or a list of two values. Write "
+            f"dampen.number({facts[0]}, {facts[1]}), or {list(facts)}."
+        )
     return categories(facts)
 
 
 def _listed(values: Sequence[Any]) -> tuple[Any, ...]:
-    if isinstance(values, str) or not hasattr(values, "__len__"):
+    if isinstance(values, str | Mapping) or not hasattr(values, "__len__"):
         raise ParameterError(
             "Expected the facts of a column: a list of its values, dampen.number(lower, upper) or "
-            f"dampen.names(), got a {type(values).__name__}."
+            f"dampen.names(), got {a_thing(values)}."
         )
     return tuple(values.tolist() if hasattr(values, "tolist") else values)
 

@@ -12,7 +12,7 @@ from math import ceil, floor, isqrt
 from numbers import Rational, Real
 from typing import TypeAlias
 
-from dampen.errors import ParameterError
+from dampen.errors import ParameterError, a_thing
 
 LARGEST_EXPONENT = 300
 PLACES = 40
@@ -182,7 +182,7 @@ def _fraction(epsilon: object, name: str) -> Fraction:
             return Fraction(str(epsilon))
     except (ValueError, OverflowError, ZeroDivisionError, TypeError):
         raise ParameterError(f"{wanted}, got {name}={shortened(epsilon)}.") from None
-    raise ParameterError(f"{wanted}, got a {type(epsilon).__name__}.")
+    raise ParameterError(f"{wanted}, got {a_thing(epsilon)}.")
 
 
 def check_length(text: str) -> None:

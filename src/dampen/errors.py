@@ -26,6 +26,7 @@ __all__ = [
     "ParameterError",
     "ParameterWarning",
     "PrivacyLeakWarning",
+    "a_thing",
     "did_you_mean",
     "raise_alone",
     "warn_caller",
@@ -106,6 +107,21 @@ def raise_alone(error: Exception) -> NoReturn:
         raise error
     finally:
         error.__context__ = None
+
+
+def a_thing(given: object) -> str:
+    """What kind of object was given, for errors.
+
+    Args:
+        given: any object; nothing but its type is looked at.
+
+    Returns:
+        Such as "a list" or "an int"; "nothing" for None.
+    """
+    if given is None:
+        return "nothing"
+    kind = type(given).__name__
+    return f"{'an' if kind[0] in 'aeioAEIO' else 'a'} {kind}"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

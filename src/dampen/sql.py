@@ -18,6 +18,7 @@ Whatever else stands in a statement is refused before anything is charged, by a 
 the clause.  Of several groups LIMIT k gives the set of the k best, in their public order.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -67,6 +68,7 @@ class Statement:
         epsilon: what OPTIONS states, if anything.
         delta: likewise.
         unit: likewise, `privacy_unit_column`.
+        counted: the column of COUNT(DISTINCT column), which has to be that unit.
     """
 
     dataset: str
@@ -75,6 +77,7 @@ class Statement:
     epsilon: str | None = None
     delta: str | None = None
     unit: str | None = None
+    counted: str | None = None
 
     def offered(self, epsilon: Any, rho: Any) -> Any:
         """The ε to pay: the one beside the statement, or the one in its OPTIONS.
@@ -88,12 +91,21 @@ class Statement:
             raise ParameterError("Expected epsilon once: beside the statement, or in OPTIONS.")
         return self.epsilon
 
-    def about(self, schema: "Schema") -> "Statement":
+    def about(self, schema: "Schema", delta: Any = None) -> "Statement":
         """The same about a data set, its columns as declared: SQL does not tell Days from days.
 
+        Args:
+            schema: the public facts of the data set.
+            delta: what may be spent on finding values, beside the statement; it is left alone where
+                the data set lists them.
+
         Raises:
-            ParameterError: if OPTIONS names another unit than the data set protects.
+            ParameterError: if OPTIONS names another unit than the data set protects, or δ is stated
+                twice.
         """
+        if delta is not None and self.delta is not None:
+            raise ParameterError("Expected delta once: beside the statement, or in OPTIONS.")
+        self._check_counted(schema)
         if self.unit is not None and self.unit != schema.unit:
             raise ParameterError(
                 f"privacy_unit_column is {self.unit!r}, and the data set protects one "
@@ -102,7 +114,28 @@ class Statement:
         folded = {name.lower(): name for name in schema.columns}
         known = {key: self.stated[key] for key in ("value", "by") if key in self.stated}
         declared = {key: _declared(value, folded) for key, value in known.items()}
-        return replace(self, stated={**self.stated, **declared})
+        stated = {**self.stated, **declared}
+        offered = self.delta if delta is None else delta
+        if offered is not None and _finds_values(self.question, stated, schema):
+            stated["delta"] = offered
+        return replace(self, stated=stated)
+
+    def _check_counted(self, schema: "Schema") -> None:
+        if self.counted is not None and self.counted.lower() != schema.unit.lower():
+            raise ParameterError(
+                f"COUNT(DISTINCT {self.counted}) cannot be asked privately here: DISTINCT counts "
+                "the persons that epsilon protects, and this data set protects one "
+                f"{schema.unit}. {NEAREST}"
+            )
+
+
+def _finds_values(question: str, stated: Mapping[str, Any], schema: "Schema") -> bool:
+    """Whether the groups or categories are none that the data set lists."""
+    grouped = stated.get("value" if question == "most-frequent" else "by")
+    if grouped is None:
+        return False
+    names = grouped if isinstance(grouped, list) else [grouped]
+    return not all(getattr(schema.columns.get(name), "values", ()) for name in names)
 
 
 def parse(statement: str) -> Statement:
@@ -134,6 +167,7 @@ def parse(statement: str) -> Statement:
         options.get("epsilon"),
         options.get("delta"),
         options.get("privacy_unit_column"),
+        clauses.counted,
     )
 
 
@@ -181,6 +215,10 @@ def _refuse_other_clauses(select: "exp.Select") -> None:
             raise ParameterError(f"{clause} cannot be asked privately here. {NEAREST}")
 
 
+COUNTED = ("count", "people")
+"""Aggregates that count: COUNT(*), and COUNT(DISTINCT person)."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Aggregate:
     """An aggregate of a column: count, sum, mean, or a percentile with its p."""
@@ -191,7 +229,7 @@ class _Aggregate:
 
     def statistic(self) -> dict[str, Any]:
         """As parameters of a question about groups."""
-        named = {"count": None, "sum": "sum", "mean": "mean"}
+        named = {"sum": "sum", "mean": "mean"}
         if self.name != "percentile":
             return {"statistic": named[self.name]}
         return {"statistic": "median"} if self.p == "50" else {"p": self.p}
@@ -246,7 +284,7 @@ class _Clauses:
         aggregate, compared, threshold = self.having
         self._require(compared in (">=", ">"), "HAVING with > or >=, such as MEDIAN(days) >= 6")
         self._require(bool(self.keys), "GROUP BY before HAVING")
-        self._require(aggregate.name != "count", "HAVING with a median, mean or percentile")
+        self._require(aggregate.name not in COUNTED, "HAVING with a median, mean or percentile")
         self._require(not self.aggregates, "SELECT with the group alone beside HAVING")
         self._require(
             self.order is None and self.limit is None, "HAVING without ORDER BY and LIMIT"
@@ -261,15 +299,15 @@ class _Clauses:
         assert self.order is not None
         aggregate, descending = self.order
         k = {} if self.limit == 1 else {"k": self.limit}
-        if aggregate.name == "count":
+        if aggregate.name in COUNTED:
             self._require(descending, "ORDER BY COUNT(*) DESC: the most frequent, not the rarest")
             self._require(len(self.keys) == 1, "one column in GROUP BY beside ORDER BY COUNT(*)")
             self._require(not set(self.aggregates) - {aggregate}, "SELECT with COUNT(*) at most")
             return "most-frequent", {"value": self._by(), **k}
         self._require(
             not self.aggregates,
-            "SELECT with the group alone: the order of groups is private, their numbers are a "
-            "question of their own",
+            f"SELECT {', '.join(self.keys)}, the group alone: which groups are first is one "
+            "question, and their numbers are another",
         )
         smallest = {} if descending else {"smallest": True}
         stated = {"value": aggregate.value, "by": self._by()}
@@ -291,9 +329,15 @@ class _Clauses:
                 **by,
             }
         self._require(len(self.aggregates) == 1, "one aggregate; each is a question of its own")
-        if first.name == "count":
-            return "count", by
+        if first.name in COUNTED:
+            return "count", by if first.name == "count" else {**by, "weigh": "people"}
         return {"sum": "total", "mean": "mean"}[first.name], {"value": first.value, **by}
+
+    @property
+    def counted(self) -> str | None:
+        """The column of COUNT(DISTINCT column)."""
+        stated = [*self.aggregates, *([self.order[0]] if self.order else [])]
+        return next((each.value for each in stated if each.name == "people"), None)
 
     def _by(self) -> Any:
         return self.keys[0] if len(self.keys) == 1 else list(self.keys)
@@ -423,18 +467,29 @@ def _limit(select: "exp.Select") -> int | None:
 def _aggregate(node: "exp.Expression") -> _Aggregate:
     from sqlglot import exp
 
-    if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
-        return _Aggregate("count")
-    if isinstance(node, exp.Sum):
-        return _Aggregate("sum", _column(node.this))
-    if isinstance(node, exp.Avg):
-        return _Aggregate("mean", _column(node.this))
+    if isinstance(node, exp.Count):
+        return _count(node)
+    if isinstance(node, exp.Sum | exp.Avg):
+        return _Aggregate("sum" if isinstance(node, exp.Sum) else "mean", _column(node.this))
     if isinstance(node, exp.Median):
         return _Aggregate("percentile", _column(node.this), "50")
     if isinstance(node, exp.WithinGroup):
         return _within_group(node)
     if isinstance(node, exp.PercentileCont | exp.PercentileDisc) and node.args.get("expression"):
         return _Aggregate("percentile", _column(node.this), _percent(node.expression))
+    raise ParameterError(f"{_shown(node)} cannot be asked privately here. {NEAREST}")
+
+
+def _count(node: "exp.Count") -> _Aggregate:
+    """COUNT(*), or COUNT(DISTINCT person)."""
+    from sqlglot import exp
+
+    if isinstance(node.this, exp.Star):
+        return _Aggregate("count")
+    if isinstance(node.this, exp.Distinct):
+        [*counted] = node.this.expressions
+        if len(counted) == 1 and isinstance(counted[0], exp.Column):
+            return _Aggregate("people", _column(counted[0]))
     raise ParameterError(f"{_shown(node)} cannot be asked privately here. {NEAREST}")
 
 
@@ -562,9 +617,16 @@ def _amount(node: Any) -> str:
             return f"(-{_amount(node.this)})"
         case exp.Literal():
             return _quoted(node.this) if node.is_string else _number(node)
+        case exp.Cast(this=exp.Literal() as text) if text.is_string and _is_moment(node):
+            return _quoted(text.this)
         case exp.Column():
             return _name(_column(node))
     raise ParameterError(f"WHERE cannot hold {_shown(node)}. {_WHERE}")
+
+
+def _is_moment(cast: "exp.Cast") -> bool:
+    """Whether a cast is to dates or times, as in DATE '2024-12-31'."""
+    return cast.to.is_type("date", "datetime", "timestamp", "timestamptz", "timestampntz")
 
 
 _WHERE = "It takes comparisons, AND, OR, NOT, IN, BETWEEN, IS NULL and arithmetic."
@@ -633,6 +695,7 @@ def _closing(words: Sequence[str], start: int) -> int:
     raise ParameterError("Expected OPTIONS(epsilon=...), names and numbers alone.")
 
 
+NUMBER = re.compile(r"[0-9]*\.?[0-9]+(?:[eE]-?[0-9]+)?")
 KNOWN = ("epsilon", "delta", "privacy_unit_column")
 
 
@@ -646,7 +709,8 @@ def _options(tokens: Sequence[Any]) -> dict[str, str]:
             parts[-1].append(token.text)
     found: dict[str, str] = {}
     for part in parts:
-        if len(part) != 3 or part[1] != "=":
+        value = "".join(part[2:])
+        if part[1:2] != ["="] or not (len(part) == 3 or NUMBER.fullmatch(value)):
             raise ParameterError("Expected OPTIONS(epsilon=0.5): names, equal signs and values.")
         name = part[0].lower()
         if name not in KNOWN:
@@ -654,5 +718,5 @@ def _options(tokens: Sequence[Any]) -> dict[str, str]:
                 f"OPTIONS has no {name!r} here; it takes {', '.join(KNOWN)}."
                 f"{did_you_mean(name, KNOWN)}"
             )
-        found[name] = part[2]
+        found[name] = value
     return found

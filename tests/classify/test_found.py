@@ -15,15 +15,23 @@ import dampen
 from dampen import BudgetError, InsecureEntropy, Ledger, ParameterError, TreeClassifier
 from dampen.data.source import Field
 from dampen.questions.classify import found
-from dampen.questions.classify.encoding import Bins, Categories, branch_of
+from dampen.questions.classify.encoding import Bins, Branches, Categories
 from dampen.questions.classify.found import (
+    ABSENT,
     BRANCHES,
+    NUMBER,
+    TEXT,
+    Cells,
+    Hashes,
     Library,
     Search,
     Tally,
+    agreeing_rows,
     are_more,
-    branches_in_use,
+    draw_common,
+    drawn_kinds,
     kind_of,
+    regret,
 )
 from dampen.testing import Universe, law_loss
 from goodness import assert_draws_follow
@@ -95,7 +103,8 @@ def test_draws_follow_the_law():
     rows = [-3.0, 0.5, 0.5, 2.0, 2.0, 7.5, 7.5, 7.5]
     entropy = InsecureEntropy(5)
     index = {tuple(SMALL.edges(i)): i for i in range(len(SMALL))}
-    draws = [index[tuple(SMALL.draw(tally(rows), E * 2, entropy))] for _ in range(3000)]
+    drawn = [SMALL.draw(tally(rows), E * 2, entropy) for _ in range(3000)]
+    draws = [index[tuple(SMALL.edges(candidate))] for candidate in drawn]
     counts = np.bincount(draws, minlength=len(SMALL))
     merged = {tuple(SMALL.edges(i)): i for i in range(len(SMALL))}  # equal edges are one outcome
     right, wrong = (
@@ -127,6 +136,36 @@ def test_utilities_of_all_candidates_are_those_of_the_definition():
     for x in Universe.add_remove_row(VALUES, max_rows=3).databases:
         right = utilities_by_definition(SMALL, x)
         np.testing.assert_allclose(SMALL.utilities(tally(x)) / 4, right, rtol=1e-12)
+        each = [SMALL.utility(tally(x), candidate) for candidate in range(len(SMALL))]
+        np.testing.assert_allclose(np.array(each) / 4, right, rtol=1e-12)
+
+
+LIKELY = 5
+
+
+def likely_law(choices, column, epsilon):
+    """Of an own draw after a common one: a tenth of all weight is on that one."""
+    weight = choices.prior.astype(float)
+    weight[LIKELY] += weight.sum() // 9
+    terms = weight * np.exp(epsilon * choices.utilities(column) / 4)
+    return terms / terms.sum()
+
+
+def test_a_likely_binning_or_hash_loses_at_most_epsilon_and_follows_its_law():
+    """False alarms: see `goodness`."""
+    universe = Universe.add_remove_row(VALUES, max_rows=4)
+    verdict = law_loss(lambda x: likely_law(SMALL, tally(x), 0.5), universe, epsilon=E)
+    assert verdict.holds, verdict
+    twin = law_loss(lambda x: likely_law(SMALL, tally(x), 1.0), universe, epsilon=E)
+    assert twin.outcome == "fails"
+    cells = Cells.of(Counter({"a": 5, "b": 3, "c": 1}), 2)
+    rows = tally([-3.0, 0.5, 0.5, 2.0, 2.0, 7.5, 7.5, 7.5])
+    entropy = InsecureEntropy(9)
+    for choices, column in ((SMALL, rows), (FEW, cells)):
+        draws = [choices.draw(column, E * 2, entropy, LIKELY) for _ in range(3000)]
+        counts = np.bincount(draws, minlength=len(choices.prior))
+        laws = (likely_law(choices, column, e) for e in (1.0, 2.5))
+        assert_draws_follow(counts, *laws)
 
 
 def test_a_common_binning_loses_at_most_epsilon():
@@ -142,7 +181,7 @@ def test_common_binnings_follow_their_law():
     """False alarms: see `goodness`."""
     rows = [*PAIRS, PAIRS[0], PAIRS[3], PAIRS[3]]
     entropy = InsecureEntropy(6)
-    draws = [SMALL.draw_common(columns_of(rows), E * 2, entropy) for _ in range(1000)]
+    draws = [draw_common(SMALL, columns_of(rows), E * 2, entropy) for _ in range(1000)]
     counts = np.bincount(draws, minlength=len(SMALL))
     assert_draws_follow(counts, common_law(SMALL, rows, 1.0), common_law(SMALL, rows, 2.5))
 
@@ -151,12 +190,13 @@ def test_regret_moves_by_at_most_one():
     universe = Universe.add_remove_row(PAIRS, max_rows=4)
     columns = [columns_of(x) for x in universe.databases]
     found = np.array([[SMALL.utilities(tally) for tally in both] for both in columns])
-    whole = (found.max(axis=2, keepdims=True) - found).sum(axis=1) / 4
-    rounded = whole // 2
-    assert [SMALL.regret(both, 3) for both in columns] == rounded[:, 3].tolist()
+    each = (found.max(axis=2, keepdims=True) - found) / 4
+    worst = np.floor(each.max(axis=1))
+    assert [regret(SMALL, both, 3) for both in columns] == worst[:, 3].tolist()
     i, j = np.array(universe.neighbours).T
-    assert abs(rounded[i] - rounded[j]).max() == 1
-    assert abs(whole[i] - whole[j]).max() > 1  # the sum over columns is no mean
+    assert abs(worst[i] - worst[j]).max() == 1
+    total = each.sum(axis=1)
+    assert abs(total[i] - total[j]).max() > 1  # the sum over columns would need more noise
 
 
 def tail(epsilon, least):
@@ -184,41 +224,152 @@ def test_numbers_or_text_loses_at_most_epsilon_and_follows_its_law():
     assert_draws_follow([drawn, 4000 - drawn], *laws)
 
 
-def used_law(rows, epsilon, times=1):
-    """The probability of every set of branches in use, of three."""
-    least = int(1 / epsilon) + 1
-    held = [tail(epsilon, least - times * rows.count(label)) for label in "agb"]
-    bits = itertools.product((0, 1), repeat=3)
-    return [np.prod([p if bit else 1 - p for p, bit in zip(held, b, strict=True)]) for b in bits]
+ROWS_OF_KINDS = list(itertools.product((ABSENT, NUMBER, TEXT), repeat=2))
+KINDS = list(itertools.product((False, True), repeat=2))
 
 
-def test_branches_in_use_lose_at_most_epsilon_and_follow_their_law(monkeypatch):
+def agreement_by_definition(rows):
+    """Rows that contradict no column of each list of kinds."""
+    wrong = {True: TEXT, False: NUMBER}
+    return [
+        sum(all(c != wrong[k] for c, k in zip(r, each, strict=True)) for r in rows)
+        for each in KINDS
+    ]
+
+
+def patterns_of(rows, columns=2):
+    counts = np.zeros(3**columns, dtype=np.int64)
+    for row in rows:
+        counts[sum(cell * 3 ** (columns - 1 - i) for i, cell in enumerate(row))] += 1
+    return counts
+
+
+def kinds_law(rows, epsilon, columns_apart=False):
+    """The probability of every list of kinds; apart, each column has all of ε: too much."""
+    agreeing = np.array(agreement_by_definition(rows), dtype=float)
+    if columns_apart:
+        wrong = {True: TEXT, False: NUMBER}
+        agreeing = np.array(
+            [
+                -sum((c == wrong[k]) for r in rows for c, k in zip(r, each, strict=True))
+                for each in KINDS
+            ]
+        )
+    terms = np.exp(epsilon * agreeing)
+    return terms / terms.sum()
+
+
+def test_rows_that_agree_are_those_of_the_definition():
+    for x in Universe.add_remove_row(ROWS_OF_KINDS, max_rows=3).databases:
+        assert agreeing_rows(patterns_of(x)).tolist() == agreement_by_definition(x)
+    rows = [(NUMBER, TEXT, ABSENT)] * 5 + [(NUMBER, TEXT, TEXT), (TEXT, TEXT, NUMBER)]
+    most = int(agreeing_rows(patterns_of(rows, 3)).argmax())
+    assert most == 0b100  # numbers, text, text
+
+
+def test_the_kinds_of_a_block_lose_at_most_epsilon_and_follow_their_law():
     """False alarms: see `goodness`."""
-    monkeypatch.setattr(found, "BRANCHES", 3)
-    assert [branch_of(label, 3) for label in "agb"] == [0, 1, 2]
-    universe = Universe.add_remove_row(["a", "g", "b"], max_rows=4)
-    verdict = law_loss(lambda x: used_law(x, 0.5), universe, epsilon=E)
+    universe = Universe.add_remove_row(ROWS_OF_KINDS, max_rows=3)
+    verdict = law_loss(lambda x: kinds_law(x, 0.5), universe, epsilon=E)
     assert verdict.holds, verdict
     assert verdict.value > 0.4
-    assert law_loss(lambda x: used_law(x, 0.5, times=2), universe, epsilon=E).outcome == "fails"
+    twin = law_loss(lambda x: kinds_law(x, 0.5, columns_apart=True), universe, epsilon=E)
+    assert twin.outcome == "fails"
+    rows = [(NUMBER, TEXT)] * 2 + [(TEXT, TEXT), (ABSENT, NUMBER)]
     entropy = InsecureEntropy(8)
-    index = {bits: i for i, bits in enumerate(itertools.product((0, 1), repeat=3))}
-    rows = ["a"] * 3 + ["b"] * 5
-    counts = np.zeros(8, dtype=np.int64)
+    counts = np.zeros(4, dtype=np.int64)
     for _ in range(3000):
-        held = branches_in_use(Counter(rows), E, 100, entropy).held
-        counts[index[tuple(int(i in held) for i in range(3))]] += 1
-    assert_draws_follow(counts, used_law(rows, 0.5), used_law(rows, 1.0))
+        counts[KINDS.index(tuple(drawn_kinds(agreeing_rows(patterns_of(rows)), E, entropy)))] += 1
+    assert_draws_follow(counts, kinds_law(rows, 0.5), kinds_law(rows, 1.0))
+
+
+FEW = Hashes(sizes=(2, 3), salts=4)
+
+
+HASH_SCALE = np.array([4, 1, 1]) / 4
+
+
+def hash_utilities(hashes, texts, weights=HASH_SCALE):
+    """u of every hash, straight from the docstring."""
+    found = []
+    for candidate in range(len(hashes)):
+        branches = hashes.branches(candidate)
+        counts = np.bincount(branches.encode(list(texts)), minlength=4)
+        found.append(-(np.sort(counts)[::-1][: len(weights)] @ weights[: len(counts)]))
+    return np.array(found)
+
+
+def hash_law(hashes, texts, epsilon, weights=HASH_SCALE):
+    terms = hashes.prior * np.exp(epsilon * hash_utilities(hashes, texts, weights))
+    return terms / terms.sum()
+
+
+def cells_of(texts):
+    present = [text for text in texts if text is not None]
+    return Cells.of(Counter(present), len(texts) - len(present))
+
+
+def test_hashes_lose_at_most_epsilon_and_follow_their_law():
+    """False alarms: see `goodness`."""
+    universe = Universe.add_remove_row(["a", "g", "b", None], max_rows=4)
+    for x in universe.databases:
+        right = hash_utilities(FEW, x)
+        np.testing.assert_allclose(FEW.utilities(cells_of(x)) / 4, right, rtol=1e-12)
+    verdict = law_loss(lambda x: hash_law(FEW, x, 0.5), universe, epsilon=E)
+    assert verdict.holds, verdict
+    assert verdict.value > 0.2
+    broken = np.array([4.0, 0.5, 0.5, 0])
+    twin = law_loss(lambda x: hash_law(FEW, x, 0.5, broken), universe, epsilon=E)
+    assert twin.outcome == "fails"
+    rows = ["a"] * 3 + ["b"] * 5 + ["g", None, None]
+    entropy = InsecureEntropy(8)
+    draws = [FEW.draw(cells_of(rows), E * 2, entropy) for _ in range(3000)]
+    counts = np.bincount(draws, minlength=len(FEW))
+    assert_draws_follow(counts, hash_law(FEW, rows, 1.0), hash_law(FEW, rows, 2.5))
+
+
+def test_a_common_hash_loses_at_most_epsilon():
+    """Of three columns, each with a third of the weight."""
+    rows = [("a", "a", "a"), ("g", "g", "g"), (None, "b", "a")]
+    universe = Universe.add_remove_row(rows, max_rows=4)
+
+    def law(rows, parts):
+        columns = [cells_of([row[j] for row in rows]) for j in range(3)]
+        total = sum(FEW.utilities(column) for column in columns) / 4
+        terms = FEW.prior * np.exp(0.5 * total / parts)
+        return terms / terms.sum()
+
+    assert law_loss(lambda x: law(x, 3), universe, epsilon=E).holds
+    assert law_loss(lambda x: law(x, 1), universe, epsilon=E).outcome == "fails"
+
+
+def test_hashes_of_many_cells_are_counted_in_parts(monkeypatch):
+    column = Cells.of({f"v{i}": i + 1 for i in range(50)}, 7)
+    whole = FEW.utilities(column)
+    monkeypatch.setattr("dampen.questions.classify.found.MOST_AT_ONCE", 12)
+    np.testing.assert_array_equal(FEW.utilities(column), whole)
+
+
+def test_a_hash_keeps_frequent_values_apart():
+    """At n ε = 30 in 19 of 20 draws, with ten branches on average at most."""
+    texts = ["poor", "fair", "good", "best"] * 1500
+    cells = cells_of(texts)
+    hashes = Hashes()
+    entropy = InsecureEntropy(4)
+    drawn = [hashes.branches(hashes.draw(cells, Fraction(30, 6000), entropy)) for _ in range(20)]
+    apart = [len(set(branches.encode(texts[:4]).tolist())) == 4 for branches in drawn]
+    assert sum(apart) >= 19
+    assert np.mean([len(branches) for branches in drawn]) <= 10
 
 
 def test_text_and_numbers_are_distinguished():
-    """Columns of text, of numbers with some text, and a mixed one, at n ε' = 8 or more."""
+    """Columns of text, of numbers with some text, and a mixed one, in one block or in several."""
     columns = {
         "a": ["x", "y"] * 300,
         "b": [str(i) for i in range(590)] + ["?"] * 10,
         "c": ["1", "2", "many"] * 200,
     }
-    for names in ("abc", "aaaa", "bbbb"):
+    for names in ("abc", "aaaa", "bbbb", "a" * 12, "abc" * 5):
         search = Search(
             {f"{i}{name}": "either" for i, name in enumerate(names)},
             600,
@@ -226,11 +377,61 @@ def test_text_and_numbers_are_distinguished():
             counts_rows=True,
         )
         tallies = search.tallied()
-        tallies.add({column: columns[column[1]] for column in search.kinds}, 600)
+        tallies.add({column: columns[column[-1]] for column in search.kinds}, 600)
         found = search.find(tallies, Fraction(2), InsecureEntropy(1))
-        text = {name: isinstance(domain, Categories) for name, domain in found.domains.items()}
-        assert text == {column: column[1] == "a" for column in search.kinds}
+        text = {name: isinstance(domain, Branches) for name, domain in found.domains.items()}
+        assert text == {column: column[-1] == "a" for column in search.kinds}
         assert found.charges[0].purpose == "kinds"
+
+
+def found_of(X, epsilon=1):
+    """The charges and domains of a tree of two classes with nothing else declared."""
+    y = np.where(np.arange(len(X)) % 2, "yes", "no")
+    entropy = InsecureEntropy(3, allow_release=True)
+    tree = TreeClassifier(epsilon, classes=CLASSES, entropy=entropy).fit(X, y)
+    return {line.purpose: line.epsilon for line in tree.plan_.charges}, tree.domains_
+
+
+def test_many_columns_of_one_scale_share_a_binning():
+    """Twenty columns pay for one; with two of another scale each pays, and has bins that fit."""
+    columns = {f"x{i}": np.random.default_rng(i).normal(size=6000) for i in range(20)}
+    charges, domains = found_of(pd.DataFrame(columns))
+    assert len(set(domains)) == 1
+    assert charges["bins"] < Fraction(1, 50)
+    far = {f"x{i}": 1e5 + 10 * columns[f"x{i}"] for i in range(2)}
+    charges, domains = found_of(pd.DataFrame(columns | far))
+    assert charges["bins"] > Fraction(1, 11)
+    for i in range(20):
+        values = (columns | far)[f"x{i}"]
+        assert np.bincount(domains[i].encode(values)).max() < 4000
+
+
+def test_many_columns_of_text_share_a_hash():
+    """Twenty columns of the same four values pay for one hash, which keeps these apart."""
+    rng = np.random.default_rng(5)
+    words = np.array(["north", "east", "south", "west"], dtype=object)
+    columns = {f"x{i}": words[rng.integers(0, 4, 6000)] for i in range(20)}
+    charges, domains = found_of(pd.DataFrame(columns))
+    assert len(set(domains)) == 1
+    assert len(set(domains[0].encode(words).tolist())) == 4
+    assert charges["branches"] < Fraction(1, 50)
+
+
+def test_columns_of_text_share_a_hash_untested_where_own_ones_are_too_dear():
+    """Of 8 columns of other values, at n ε = 600."""
+    rng = np.random.default_rng(6)
+    columns = {f"x{i}": rng.choice([f"{i} {j}" for j in range(3)], 6000) for i in range(8)}
+    charges, domains = found_of(pd.DataFrame(columns).astype(object), Fraction(1, 10))
+    assert len(set(domains)) == 1
+    assert charges["branches"] <= Fraction(1, 100)
+
+
+def test_the_parts_are_never_more_than_most_of_epsilon():
+    kinds = dict.fromkeys("abcdefghij", "either") | dict.fromkeys("ABCDEFGHIJ", "whole")
+    search = Search(kinds | dict.fromkeys("klmnopqrs", "text"), None, Fraction(0), counts_rows=True)
+    for rows in (1, 100, 10_000, 10**6):
+        shares = found.Shares(search, Fraction(1, 10), rows)
+        assert sum(cost for _, cost, _ in shares.lines()) <= Fraction(95, 1000)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +448,9 @@ def test_bins_lie_where_the_rows_are(numbers, low, high):
     """At n ε = 40 in 20 of 20 draws the rows are in several bins; chance would not do it."""
     tally = Tally.of(numbers)
     for seed in range(20):
-        edges = Library(10).draw(tally, Fraction(40, len(numbers)), InsecureEntropy(seed))
+        library = Library(10)
+        drawn = library.draw(tally, Fraction(40, len(numbers)), InsecureEntropy(seed))
+        edges = library.edges(drawn)
         held = np.bincount(np.searchsorted(edges, numbers, side="right"))
         assert held.max() < 0.8 * len(numbers)
         assert ((edges > low) & (edges < high)).any()

@@ -35,6 +35,28 @@ def test_a_budget_from_creation_to_refusal(dampen, place: Path) -> None:
     assert json.loads(dampen("budget", "show", "--json").out)[0]["left"] == "0.25"
 
 
+def test_a_named_config_decides_relation_and_ledger(dampen, place: Path) -> None:
+    facts = 'name = "visits"\nfiles = ["visits.csv"]\nbudgets = ["b"]\nunit = "patient"\n'
+    (place / "clinic.toml").write_text(f'ledger = "own.sqlite3"\n\n[[data]]\n{facts}')
+    made = dampen("budget", "create", "b", "--epsilon", "1", "--config", "clinic.toml")
+    assert "one patient, with all their rows" in made.out
+    shown = dampen("budget", "show", "b", "--config", "clinic.toml")
+    assert (shown.code, (place / "own.sqlite3").exists()) == (0, True)
+    (place / "clinic.toml").rename(place / "dampen.toml")
+    assert "unit" in dampen("budget", "show", "--json").out
+    assert dampen("report").out.startswith("# Privacy report")
+
+
+def test_both_charges_of_a_question_are_added_up(dampen, place: Path) -> None:
+    rows = "\n".join(str(i % 40) for i in range(4000))
+    (place / "ages.csv").write_text(f"age\n{rows}\n")
+    dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row")
+    asked = ("percentile", "ages.csv", "--value", "age", "-p", "50", "--budget", "b")
+    paid = dampen(*asked, "--epsilon", "0.5")
+    assert "charged as" not in paid.out
+    assert "b, 0.5 of 1 left" in paid.out
+
+
 def test_json_states_the_remainder(dampen) -> None:
     dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row")
     paid = dampen(*COUNT, "--epsilon", "0.5", "--budget", "b", "--json")
@@ -56,7 +78,7 @@ def test_an_answer_paid_by_rho(dampen) -> None:
     assert json.loads(paid.out)["epsilon"] == "0.2"
     assert json.loads(dampen("budget", "show", "b", "--json").out)["charges"][0]["rho"] == "0.005"
     assert "composed" in json.loads(dampen("budget", "show", "b", "--json").out)
-    assert "if all prices were fixed beforehand" in dampen("budget", "show", "b").out
+    assert "if all prices and noise were fixed beforehand" in dampen("budget", "show", "b").out
     both = dampen(*COUNT, "--rho", "0.005", "--epsilon", "1")
     assert both.code == 2
     assert "Expected --epsilon or --rho, one of them" in both.err

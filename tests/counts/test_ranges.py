@@ -1,8 +1,10 @@
 """Totals and means without bounds: the range that is found, its cost, and its rule."""
 
+from datetime import date, timedelta
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import dampen
@@ -229,3 +231,15 @@ def test_a_side_with_nearer_rows_has_a_nearer_end():
     rows[0, 28:31] = 100
     rows[1, 28:35] = 100
     assert radius_classes(rows, 36) == (30, 34)
+
+
+def test_the_range_of_declared_dates_is_found_like_any_other(tmp_path):
+    days = [date(2024, 1, 1) + timedelta(days=i % 730) for i in range(6000)]
+    path = tmp_path / "stays.csv"
+    path.write_text("\n".join(["admitted", *map(str, days)]))
+    declared = {"admitted": dampen.number(dates=True)}
+    for data in (path, pa.table({"admitted": pa.array(days)})):
+        stays = dampen.dataset(data, columns=declared)
+        found = stays.mean("admitted", epsilon=1, entropy=seeded())
+        assert abs(found.answer - date(2024, 12, 30)) < timedelta(days=40)
+        assert float(found.parameters["lower"]) > 10_000  # days: a range that begins after 1997

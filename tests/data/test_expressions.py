@@ -181,6 +181,14 @@ def test_many_random_conditions_keep_the_rows_that_pandas_selects():
         ("5 is missing", "a column before"),
         ("age is 5", "'missing'"),
         ("aeg > 5", "Did you mean 'age'"),
+        ("ward == A", r"Expected a column 'A' in .*\. If it is a text, write 'A'\.$"),
+        ("ward is null", "For missing cells write: ward is missing"),
+        ("ward == None", "For missing cells write: ward is missing"),
+        ("ward.isna()", "Methods of columns are not known here. For missing cells write"),
+        ("age between 60 and 70", "Write: 60 <= age <= 70"),
+        ("ward like 'A%'", "Write a list of values"),
+        ("home town == 'x'", "backticks around a name with blanks"),
+        ("age > 2024-10-12", "a date in quotes .* got '2024-10-12' at character 7"),
         ("'a' == 'b'", "it names none"),
         ("__import__('os').system('ls') == 1", r"got '\.' at character 17"),
         ("age > 1e999", "below 1e308"),
@@ -249,6 +257,11 @@ def test_dates_are_compared_with_texts_and_subtracted():
     assert formula.numbers(batch)[:2].tolist() == [3, -57.5]
     with pytest.raises(ParameterError, match="a date, such as"):
         filtered(opened, "came < 'soon'")
+    for wrong in ("came > 2024", "came in [2024]"):
+        with pytest.raises(ParameterError, match="a date in quotes, such as"):
+            filtered(opened, wrong)
+    later = filtered(opened, "came + 2 < left")
+    assert [len(batch["came"]) for batch in later.batches({"came": "any"})] == [1]
     frame = table.to_pandas()
     assert dampen.count(frame, where="came >= '2024-01-02'", epsilon="1000000").answer == 1
 

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dampen
 from dampen.data import open_table
 from dampen.data.columns import as_labels, joined_numbers
 from dampen.data.source import Kind, require, require_labels, require_numbers, whole_columns
@@ -296,3 +297,23 @@ def test_output_of_the_csv_module_is_read_back(
     columns = columns_of(path, {"name": "text", "value": "numbers"})
     assert columns["name"] == [name for name, _ in rows]
     assert columns["value"] == [value for _, value in rows]
+
+
+@pytest.mark.parametrize("spelt", [("True", "False"), ("true", "false"), ("TRUE", "FALSE")])
+def test_truth_values_of_text_files_are_found(tmp_path, spelt):
+    yes, no = spelt
+    path = tmp_path / "stays.csv"
+    path.write_text("\n".join(["back,days", *[f"{yes},3"] * 30, *[f"{no},5"] * 60, ",1", "x,1"]))
+    sure = {"epsilon": "1000000"}
+    assert dampen.count(path, by="back", groups=[True, False], **sure).answer == {
+        True: 30,
+        False: 60,
+    }
+    assert dampen.most_frequent(path, "back", categories=[True, False], **sure).answer is False
+    mean = dampen.mean(path, "back", kind="bool", lower=0, upper=1, **sure)
+    assert abs(mean.answer - 1 / 3) < 0.01
+
+
+def test_text_is_no_group_of_truth_values():
+    with pytest.raises(ParameterError, match=r"holds truth values. Expected groups=\[True, False"):
+        dampen.count({"b": np.array([True])}, by="b", groups=["True", "False"], epsilon=1)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger import Ledger, Status, backup, restore, storage, verify, worker
+from dampen.ledger import ANY, Ledger, Loss, Status, backup, restore, storage, verify, worker
 from dampen.ledger.log import Draft, Head, Kind, Row, digest_of, sealed, stamp
 
 psycopg = pytest.importorskip("psycopg")
@@ -291,6 +291,14 @@ def test_budgets_with_a_delta_pay_analysts_as_they_pay_curators(roles: Ledgers) 
     assert len(roles.curator.history("d")) == 60
 
 
+def test_analysts_state_what_their_charges_lose(roles: Ledgers) -> None:
+    roles.curator.create("d", epsilon="2.5", delta="1e-6", neighbours=ONE)
+    said = [Loss(Fraction("0.1"), ANY)]
+    roles.ana.charge("d", epsilon="0.1", losses=said, neighbours=ONE)
+    assert roles.curator.history("d")[0].losses == tuple(said)
+    assert roles.eve.composed("d") <= Fraction("0.1")
+
+
 def test_an_answer_is_for_its_owner_and_the_curator(roles: Ledgers, tmp_path: Path) -> None:
     paid = charge(roles.ana, 1)
     roles.ana.keep(paid, '{"answer": "SECRET"}')
@@ -434,6 +442,8 @@ FORGED: dict[str, tuple[str, str, Any]] = {
     "a frozen budget": ("charge", "frozen", {"epsilon": "0.1"}),
     "too large": ("charge", "small", {"epsilon": "0.2"}),
     "no text": ("charge", "b", {"analyst": 7}),
+    "losses that are no text": ("charge", "b", {"losses": ["0.1 in any steps"]}),
+    "long losses": ("charge", "b", {"losses": "x" * 10**4}),
     "no member": ("charge", "b", {"analyst": None}),
     "another member": ("charge", "b", {"who": "curator"}),
     "deep": ("charge", "b", {"leaks": [[[["x"]]]]}),

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from dampen.core.losses import Loss, composed_epsilon
 from dampen.data.memory import MemoryTable
 from dampen.errors import BudgetError
 from dampen.ledger import Account, Ledger
 from dampen.questions.classify import TreeClassifier
+from dampen.questions.counts import count
 from dampen.questions.frequency import most_frequent
+from dampen.questions.means import mean
 from dampen.questions.nodes import top_k
 from dampen.questions.percentile.question import percentile
 from dampen.questions.percentile.record import percentile_record
@@ -93,3 +96,17 @@ def test_another_relation_is_refused(tmp_path: Path, ask: Any) -> None:
     with pytest.raises(BudgetError, match="but this release protects"):
         ask(account, Unread(VALUES))
     assert account.spent == 0
+
+
+def test_a_charge_records_what_its_noise_loses(ledger: Ledger) -> None:
+    """Of a mean; a count is randomised response, which goes without saying."""
+    account = ledger.create("many", epsilon=2, delta="1e-6", neighbours="add-remove-row")
+    for _ in range(2):
+        mean({"v": VALUES}, "v", lower=0, upper=10, step=1, epsilon="0.5", budget=account)
+    count({"v": VALUES}, epsilon="0.5", budget=account)
+    said = (Loss(Fraction("0.5"), 10),)
+    assert [each.losses for each in account.history] == [said, said, ()]
+    assert "losses" not in account.ledger.entries("many")[-1].details
+    delta = Fraction("1e-6")
+    stated = composed_epsilon([*said, *said, Loss(Fraction("0.5"))], delta)
+    assert account.composed == stated < composed_epsilon([Loss(Fraction("0.5"), times=3)], delta)

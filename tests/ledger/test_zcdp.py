@@ -1,7 +1,6 @@
 """(ε, δ) budgets: bounds that never round down, against Google's accountants and by enumeration."""
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -10,10 +9,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+from dampen.core.losses import ANY, Loss, composed_epsilon
 from dampen.core.noise import pure_rho
-from dampen.core.zcdp import composed_epsilon, epsilon_at, rho_within
-from dampen.errors import BudgetError
-from dampen.ledger import Ledger, Limit, Spent
+from dampen.core.zcdp import epsilon_at, rho_within
+from dampen.errors import BudgetError, ParameterError
+from dampen.ledger import Charge, Entry, Kind, Ledger, Limit, Spent
 
 DELTA = Fraction("1e-6")
 EDGES = {"neighbours": "add-remove-edge"}
@@ -110,91 +110,75 @@ def test_never_below_the_truth_and_close_to_the_zcdp_accountant(
     assert theirs * 0.95 <= stated <= theirs * 1.05
 
 
-PRICES = [
-    {"1": 1},
-    {"0.2": 50},
-    {"0.01": 1000},
-    {"2": 20},
-    {"0.1": 30, "0.3": 10, "0.5": 3},
-    {"0.02": 100, "1": 1},
-    {f"0.{i}": 2 for i in range(11, 60)},
-]
-
-
-def numerical(prices: dict[str, int], delta: float, *, pessimistic: bool) -> float:
-    """By Google's composition of randomised response, from one side."""
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
-    options = {"pessimistic_estimate": pessimistic, "value_discretization_interval": 1e-4}
-    losses = []
-    for text, n in prices.items():
-        p, q = bounded_range(2 * float(text), float(text))
-        upper, lower = dict(enumerate(np.log(p))), dict(enumerate(np.log(q)))
-        one = pld.from_two_probability_mass_functions(lower, upper, **options)
-        losses.append(one.self_compose(n))
-    total = functools.reduce(lambda one, other: one.compose(other), losses)
-    return float(total.get_epsilon_for_delta(delta))
-
-
-@pytest.mark.parametrize("delta", ["1e-9", "1e-6", "0.01"])
-@pytest.mark.parametrize("prices", PRICES, ids=lambda prices: f"{len(prices)} prices")
-def test_composition_is_never_below_the_truth_and_near_it(
-    prices: dict[str, int], delta: str
-) -> None:
-    """Google's optimistic composition is a floor; the pessimistic one is as far off as ours."""
-    pytest.importorskip("dp_accounting")
-    exact = {Fraction(text): n for text, n in prices.items()}
-    found = float(composed_epsilon(exact, Fraction(delta)))
-    assert found >= numerical(prices, float(delta), pessimistic=False) - 1e-12
-    few = len(prices) < 24
-    assert (
-        found <= numerical(prices, float(delta), pessimistic=True) * (1.01 if few else 1.1) + 1e-9
-    )
-    assert found <= sum(n * epsilon for epsilon, n in exact.items())
-
-
-def exact_delta(prices: dict[str, int], epsilon: float) -> float:
-    """δ(ε) by adding up over all outcomes of a few randomised responses."""
-    each = [float(text) for text, n in prices.items() for _ in range(n)]
-    total = 0.0
-    for signs in itertools.product((1, -1), repeat=len(each)):
-        loss = sum(s * e for s, e in zip(signs, each, strict=True))
-        chance = math.prod(1 / (1 + math.exp(-s * e)) for s, e in zip(signs, each, strict=True))
-        total += chance * max(0.0, -math.expm1(epsilon - loss))
-    return total
-
-
-@pytest.mark.parametrize(
-    "prices", [{"1": 3}, {"0.5": 2, "1": 2}, {"0.3": 4, "0.7": 3, "2": 1}], ids=str
-)
-@pytest.mark.parametrize("delta", [1e-6, 1e-3, 0.05])
-def test_composition_by_adding_up_over_all_outcomes(prices: dict[str, int], delta: float) -> None:
-    """δ at the ε that is found is within it; a twin that is 1 % lower exceeds it."""
-    exact = {Fraction(text): n for text, n in prices.items()}
-    found = float(composed_epsilon(exact, Fraction(str(delta))))
-    assert exact_delta(prices, found) <= delta * (1 + 1e-9)
-    assert exact_delta(prices, found * 0.99) > delta
-
-
-def test_fifty_counts_with_laplace_noise() -> None:
-    """The example of docs/lab-budgets.md: 7.766 by ε²/2, 7.751 by ε tanh(ε/2), 6.884 here."""
-    price = Fraction("0.2")
-    assert float(epsilon_at(50 * price**2 / 2, DELTA)) == pytest.approx(7.766, abs=1e-3)
-    assert float(epsilon_at(50 * pure_rho(price), DELTA)) == pytest.approx(7.751, abs=1e-3)
-    assert float(composed_epsilon({price: 50}, DELTA)) == pytest.approx(6.884, abs=1e-3)
-
-
 def test_a_budget_reports_its_composition_and_pays_by_zcdp(ledger: Ledger) -> None:
     account = ledger.create("many", epsilon="5", delta="1e-6", **EDGES)
     assert account.composed == 0
     for _ in range(60):
         ledger.charge("many", epsilon="0.1", **EDGES)  # type: ignore[arg-type]
-    assert account.composed == composed_epsilon({Fraction("0.1"): 60}, DELTA) < account.spent
+    counts = Loss(Fraction("0.1"), times=60)
+    assert account.composed == composed_epsilon([counts], DELTA) < account.spent
     ledger.charge("many", epsilon=None, rho="0.001", **EDGES)  # type: ignore[arg-type]
-    half = DELTA / 2
-    both = composed_epsilon({Fraction("0.1"): 60}, half) + epsilon_at(Fraction("0.001"), half)
-    assert account.composed == min(both, account.spent)
+    both = composed_epsilon([counts], DELTA, Fraction("0.001"))
+    assert composed_epsilon([counts], DELTA) < account.composed == both < account.spent
     assert ledger.remaining("many") == 5 - account.spent
+
+
+def test_a_charge_may_state_what_it_loses(ledger: Ledger) -> None:
+    """Continuous noise, and 1,000 charges of few rows' counts; nothing else of a budget changes."""
+    account = ledger.create("many", epsilon="9", delta="1e-6", **EDGES)
+    said = [Loss(Fraction("0.2"), ANY)]
+    for _ in range(50):
+        ledger.charge("many", epsilon="0.2", losses=said, **EDGES)  # type: ignore[arg-type]
+    worst = composed_epsilon([Loss(Fraction("0.2"), times=50)], DELTA)
+    assert account.composed == composed_epsilon(50 * said, DELTA) < worst
+    assert account.history[-1].losses == tuple(said)
+    assert ledger.entries("many")[-1].details["losses"] == "0.2 in any steps"
+    assert account.balance.spent.epsilon == 10
+    assert account.balance.spent.rho == 50 * pure_rho(Fraction("0.2"))
+
+
+def test_losses_are_converted_with_their_charge(ledger: Ledger) -> None:
+    account = ledger.create("rows", epsilon="9", delta="1e-6", neighbours="replace-one")
+    row = {"epsilon": "0.1", "neighbours": "add-remove-row"}
+    ledger.charge("rows", **row)  # type: ignore[arg-type]
+    ledger.charge("rows", losses=[Loss(Fraction("0.05"), 7, 2)], **row)  # type: ignore[arg-type]
+    ledger.charge("rows", epsilon="0.2", neighbours="replace-one")
+    two = Loss(Fraction("0.2"), 2)
+    assert [each.losses for each in account.history] == [
+        (two,), (Loss(Fraction("0.1"), 14, 2),), ()
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        [Loss(Fraction("0.2"))],
+        [Loss(Fraction("0.05"), times=3)],
+        [Loss(Fraction("0.1")), Loss(Fraction("0.1"))],
+    ],
+)
+def test_losses_that_do_not_add_up_are_refused(ledger: Ledger, losses: list[Loss]) -> None:
+    ledger.create("many", epsilon="9", delta="1e-6", **EDGES)
+    for cost in ({"epsilon": "0.1"}, {"rho": "0.1"}):
+        with pytest.raises(ParameterError, match="add up"):
+            ledger.charge("many", losses=losses, **cost, **EDGES)  # type: ignore[arg-type]
+    assert ledger.history("many") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["0.2 in any steps", "0.01 in any steps", "0.1 in -1 steps", "gaussian", 7, "0.1 in 1e9 steps"],
+)
+def test_losses_that_cannot_be_relied_on_count_as_the_worst_noise(said: object) -> None:
+    """Entries that somebody forged, or a later version wrote."""
+    details = {
+        "epsilon": "0.1", "rho": "0.005", "query": "", "mechanism": "", "analyst": "",
+        "dataset": "", "leaks": [], "version": "9", "time": "2026-01-01T00:00:00+00:00",
+        "neighbours": "add-remove-edge", "losses": said,
+    }  # fmt: skip
+    assert Charge.of(Entry("1-0", Kind.CHARGE, "b", details)).losses == ()
+    true = details | {"losses": "0.1 in any steps"}
+    assert Charge.of(Entry("1-0", Kind.CHARGE, "b", true)).losses == (Loss(Fraction("0.1"), ANY),)
 
 
 @pytest.fixture

@@ -1,12 +1,13 @@
 """No release is charged less ρ than it loses, nor more than the tight price that is proved.
 
 What every release charges at ε = 0.6 is in `asks`; here are the laws behind prices that are below
-ε tanh(ε/2), which any ε-DP release may be charged.
+ε tanh(ε/2), which any ε-DP release may be charged, and behind the losses that releases state.
 """
 
 import warnings
 from fractions import Fraction
-from itertools import product
+from functools import reduce
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -15,11 +16,16 @@ from flint import arb, ctx, fmpq
 import dampen
 from asking import EPSILON, PURE
 from asks import ASKS
+from dampen.core.losses import ANY, Loss, text_of_losses
 from dampen.core.noise import GUMBEL, laplace_rho, pure_rho
 from dampen.paper.id3 import ShiftedLocalDiffPID3
 from dampen.questions.nodes.methods import DegreesMethod
-from dampen.releases.cost import Price
+from dampen.questions.nodes.metric import Degree, counted
+from dampen.releases.cost import Cost, Price
+from dampen.testing import Universe
 from renyi import least_rho
+from small_graphs import all_graphs
+from sticks import sticks, summed
 
 EPSILONS = [Fraction(e) for e in ("1e-6", "0.1", "1", "5", "40")]
 ORDERS = [1 + Fraction(10) ** i for i in (-12, -6, -3, -1)]
@@ -106,6 +112,184 @@ def test_degrees_of_several_nodes_share_an_edge():
 
 def test_noise_of_a_continuous_price_on_whole_numbers_is_a_twin_that_fails():
     assert lost_by(1, 1) > float(laplace_rho(Fraction(1)))
+
+
+class Noted:
+    """A budget that notes what is charged."""
+
+    def __init__(self):
+        self.costs = []
+
+    def charge(self, cost: Cost, /):
+        self.costs.append(cost)
+        return "id"
+
+
+def charged(ask, **given):
+    """What a release charges."""
+    budget = Noted()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ask(budget=budget, **given)
+    return budget.costs
+
+
+STATED = {
+    "total": "0.6 in 10 steps",
+    "mean by group": "0.6 in 10 steps",
+    "percentile without bounds by group": "2 x 0.3 in 1 step",
+    "top_k, brokerage": "0.6 in any steps",
+    "NaiveBayesClassifier.fit": "2 x 0.3 in 1 step",
+    "NaiveBayesClassifier.fit_table": "2 x 0.3 in 1 step",
+}
+"""What releases state; the others are charged as any release of their ε, or by their ρ."""
+
+
+@pytest.mark.parametrize("ask", ASKS, ids=lambda ask: ask.name)
+def test_no_release_states_losses_of_less_rho_than_it_is_charged(ask):
+    """Its ρ is proved by itself, and the losses of its parts bound it."""
+    costs = charged(ask)
+    stated = [text_of_losses(each.losses) for each in costs]
+    assert stated == [STATED.get(ask.name, "")] * len(costs)
+    for each in costs:
+        rho = sum(part.rho for part in each.parts)
+        assert each.rho <= rho * (1 + Fraction(1, 10**12))
+
+
+def of_losses(cost, points):
+    """δ at every ε of the sum of the losses that are stated."""
+    totals, chances = summed(list(cost.parts))
+    return np.array([chances @ np.maximum(0, -np.expm1(each - totals)) for each in points])
+
+
+def noisy(scale, moves, far=40):
+    """P and Q of independent integer noise on numbers of which each moves."""
+    z = np.arange(-far, far + 1)
+    laws = [[np.exp(-np.abs(z - d) / float(scale)) for d in (0, each)] for each in moves]
+    pairs = [[law / law.sum() for law in pair] for pair in laws]
+    return (reduce(np.multiply.outer, each).ravel() for each in zip(*pairs, strict=True))
+
+
+def assert_dominated(cost, laws, *, tight=False):
+    """No hockey stick of two laws is above that of the losses; twins with more steps are found."""
+    points = np.linspace(-3, 3, 61) * float(cost.epsilon) / 2
+    true = np.max([np.maximum(sticks(p, q, points), sticks(q, p, points)) for p, q in laws], axis=0)
+    assert np.all(true <= of_losses(cost, points) + 1e-8)
+    if tight:
+        assert true == pytest.approx(of_losses(cost, points), abs=1e-6)
+        parts = tuple(Loss(each.epsilon, 50 * each.steps, each.times) for each in cost.parts)
+        twin = Cost(cost.epsilon, cost.rho, "", "", cost.neighbours, losses=parts)
+        assert np.any(true > of_losses(twin, points) + 1e-6)
+
+
+ROWS = {"v": [1, 2, 2, 1], "g": ["a", "a", "b", "b"], "who": [1, 1, 2, 3]}
+TWO = ["a", "b"]
+
+
+@pytest.mark.parametrize("top", [1, 2, 3, 5])
+def test_a_total_loses_what_it_states(top):
+    [cost] = charged(dampen.total, data=[1], lower=0, upper=top, step=1, epsilon=3)
+    assert text_of_losses(cost.parts) == f"3 in {top} step{'s' * (top > 1)}"
+    assert_dominated(cost, [noisy(top / 3, [d]) for d in range(top + 1)], tight=True)
+
+
+@pytest.mark.parametrize("top", [1, 2, 4])
+def test_a_mean_loses_what_it_states(top):
+    [cost] = charged(dampen.mean, data=[1], lower=0, upper=top, step=1, epsilon=3)
+    assert_dominated(cost, [noisy(top / 3, [d, top - d]) for d in range(top + 1)], tight=True)
+
+
+def test_degrees_lose_what_they_state():
+    cost = DegreesMethod(["a", "b", "c"]).cost(Price(Fraction(3)))
+    assert text_of_losses(cost.losses) == "2 x 1.5 in 1 step"
+    assert_dominated(cost, [noisy(2 / 3, [1, 1])], tight=True)
+
+
+def test_naive_bayes_loses_what_it_states():
+    model = dampen.NaiveBayesClassifier
+    given = {"domains": [["p", "q"]] * 2, "classes": ["no", "yes"], "epsilon": 3}
+    rows = [["p", "q"]] * 4, ["no", "yes"] * 2
+    [cost] = charged(lambda budget: model(budget=budget, **given).fit(*rows))
+    assert text_of_losses(cost.losses) == "2 x 1.5 in 1 step"
+    assert_dominated(cost, [noisy(2 / 3, [1, 1])], tight=True)
+
+
+def test_replaced_rows_lose_two_steps():
+    """A histogram of which one cell falls and another one rises; both steps in one for a count."""
+    rows = dampen.dataset({"v": ["x", "y", "x"]}, units_public=True)
+    [cost] = charged(rows.histogram, value="v", categories=["x", "y"], epsilon=3)
+    assert text_of_losses(cost.losses) == "3 in 2 steps"
+    assert_dominated(cost, [noisy(2 / 3, [1, -1]), noisy(2 / 3, [0, 0])])
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_persons_lose_a_step_for_every_share(most):
+    """Whole shares of a person, in one group or in several."""
+    people = dampen.dataset(ROWS, unit="who", rows_per_unit=most)
+    [cost] = charged(people.count, by="g", groups=TWO, epsilon=2)
+    [part] = cost.parts
+    assert (part.epsilon, part.times) == (2, 1)
+    few = Cost(cost.epsilon, cost.rho, "", "", cost.neighbours, losses=(Loss(Fraction(2), 6),))
+    assert part.steps % most == 0
+    assert_dominated(few, [noisy(6 / 2, [d, 6 - d], far=70) for d in range(7)], tight=True)
+
+
+def test_a_name_and_its_number_state_both():
+    given = {"value": "v", "by": "g", "groups": TWO, "measure": "count", "epsilon": 2}
+    [cost] = charged(dampen.top_groups, data=ROWS, **given)
+    assert text_of_losses(cost.losses) == "1.5 in 1 step, 0.5 in 1 step"
+    assert_dominated(cost, [noisy(1 / 1.5, [1])])
+    assert_dominated(Cost(Fraction(1, 2), cost.rho, "", "", cost.neighbours), [noisy(2, [1])])
+
+
+def test_names_by_gaussian_noise_state_nothing():
+    given = {"value": "v", "by": "g", "groups": TWO, "measure": "count", "rho": "0.5"}
+    [cost] = charged(dampen.top_groups, data=ROWS, **given)
+    assert (cost.pure, cost.losses) == (False, ())
+
+
+def test_a_joint_release_of_degrees_states_continuous_noise():
+    """Over all graphs of four nodes; a twin that is charged for half of ε is found."""
+    every = all_graphs(4)
+    selections = [counted(degrees, Degree.joint, 3) for degrees in every.d]
+    laws = np.array([dampen.probabilities(s, epsilon=2, mechanism="joint") for s in selections])
+    pairs = list(zip(laws[every.left], laws[every.right], strict=True))
+    given = {"k": 1, "metric": "degree", "n": 4, "mechanism": "joint", "epsilon": 2}
+    [cost] = charged(lambda budget: dampen.top_k([(0, 1)], budget=budget, **given))
+    assert cost.losses == (Loss(Fraction(2), ANY),)
+    fine = Cost(cost.epsilon, cost.rho, "", "", cost.neighbours, losses=(Loss(Fraction(2), 40),))
+    assert_dominated(fine, pairs)
+    half = Cost(Fraction(1, 2), cost.rho, "", "", cost.neighbours)
+    with pytest.raises(AssertionError):
+        assert_dominated(half, pairs)
+
+
+def test_names_drawn_one_by_one_state_every_draw():
+    """Two of three categories by permute-and-flip, over all tables of up to four rows."""
+    names = ["a", "b", "c"]
+    problem = dampen.problems.MostFrequent(names)
+    universe = Universe.add_remove_row(names, max_rows=4)
+
+    def law(rows):
+        counts = np.array([rows.count(name) for name in names])
+        first = dampen.probabilities(problem.selection(rows), epsilon=1, mechanism="pf")
+        found = []
+        for one, two in permutations(range(3), 2):
+            rest = [i for i in range(3) if i != one]
+            left = dampen.problems.MostFrequent([names[i] for i in rest])
+            kept = [row for row in rows if row != names[one]]
+            then = dampen.probabilities(left.selection(kept), epsilon=1, mechanism="pf")
+            found.append(first[one] * then[rest.index(two)])
+        assert counts.sum() == len(rows)
+        return np.array(found)
+
+    laws = np.array([law(list(rows)) for rows in universe.databases])
+    left, right = universe.neighbours.T
+    [cost] = charged(
+        dampen.most_frequent, data=["a"], categories=names, k=2, mechanism="pf", epsilon=2
+    )
+    assert text_of_losses(cost.losses) == "2 x 1 in 1 step"
+    assert_dominated(cost, list(zip(laws[left], laws[right], strict=True)))
 
 
 PURE_BY_NATURE = {

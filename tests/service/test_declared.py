@@ -30,7 +30,7 @@ from dampen.schema import Schema
 from dampen.service.app import Service, application
 from dampen.service.cache import Cache
 from dampen.service.configuration import FileSource, load_configuration
-from dampen.service.questions import question_of
+from dampen.service.questions import possible_questions, question_of
 from dampen.service.workflow import Workflow
 
 MOST_MODULES = 35
@@ -291,3 +291,10 @@ async def _sent(app: Any, token: str, body: bytes) -> None:
 
     await app(scope, receive, send)
     assert statuses == [200, 200]
+
+
+def test_what_the_library_finds_by_itself_need_not_be_stated():
+    columns = {"ward": ["A", "B"], "days": dampen.number(0, 90)}
+    schema = dampen.dataset("stays.csv", columns=columns).schema
+    found = {"mean", "total", "tree", "regression-tree", "naive-bayes", "classifier"}
+    assert found <= set(possible_questions(schema))

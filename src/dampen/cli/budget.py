@@ -7,6 +7,7 @@ import click
 
 from dampen.cli.options import (
     check_output,
+    config_option,
     json_option,
     known_budgets,
     known_relations,
@@ -24,12 +25,13 @@ from dampen.cli.output import (
     print_table,
     write,
 )
+from dampen.core.losses import text_of_losses
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import ParameterError
 from dampen.ledger import Account, Balance, Charge, Ledger, backup, restore, verify
 from dampen.ledger import report as report_text
-from dampen.ledger.policy import payable_by
+from dampen.ledger.policy import near_ledger, payable_by
 from dampen.ledger.state import composed, spent
 from dampen.printing import csv_text
 
@@ -44,6 +46,16 @@ def _who(command: F) -> F:
     return click.option(
         "--who", metavar="WHO", default="", help="Who does this, for the record. [default: you]"
     )(command)
+
+
+def _book(ledger: str | None, name: str | None = None, config: str | None = None) -> Ledger:
+    """The ledger that was named, else that of the dampen.toml which lists the budget."""
+    if ledger is not None:
+        return open_ledger(ledger)
+    if name is None:
+        return open_ledger(near_ledger(config))
+    registered = payable_by(name, config)
+    return open_ledger(None if registered is None else registered.ledger)
 
 
 def _why(command: F) -> F:
@@ -105,6 +117,7 @@ def budget() -> None:
 @click.option("--trial", is_flag=True, help="Mark the budget as a trial.")
 @_who
 @ledger_option
+@config_option
 def create(
     *,
     name: str,
@@ -118,6 +131,7 @@ def create(
     trial: bool,
     who: str,
     ledger: str | None,
+    config: str | None,
 ) -> None:
     """Opens a budget of EPSILON for one neighbour relation.
 
@@ -126,7 +140,7 @@ def create(
     graph, own:NAME what a problem of your own says. If dampen.toml lists this budget, its data set
     decides, and its ledger is taken.
     """
-    registered = payable_by(name)
+    registered = payable_by(name, config)
     if neighbours is None:
         if registered is None:
             raise ParameterError(
@@ -135,8 +149,7 @@ def create(
             )
         neighbours = str(registered.schema.relation)
         unit = unit or registered.schema.unit_name
-    ledger = ledger or (None if registered is None else registered.ledger)
-    account = open_ledger(ledger).create(
+    account = _book(ledger, name, config).create(
         name,
         epsilon=epsilon,
         delta=delta,
@@ -154,11 +167,11 @@ def create(
 @budget.command(epilog=examples("dampen budget show payroll", "dampen budget show --json"))
 @click.argument("name", required=False, shell_complete=known_budgets)
 @ledger_option
+@config_option
 @json_option
-def show(name: str | None, ledger: str | None, as_json: bool) -> None:
+def show(name: str | None, ledger: str | None, config: str | None, as_json: bool) -> None:
     """Shows one budget with its charges, or all budgets."""
-    registered = None if name is None else payable_by(name)
-    book = open_ledger(ledger or (None if registered is None else registered.ledger))
+    book = _book(ledger, name, config)
     if name is None:
         _show_all(book, as_json)
     else:
@@ -174,7 +187,7 @@ def show(name: str | None, ledger: str | None, as_json: bool) -> None:
 @ledger_option
 def raise_(name: str, epsilon: str, who: str, ledger: str | None) -> None:
     """Raises a budget to a total of EPSILON."""
-    account = open_ledger(ledger)[name]
+    account = _book(ledger, name)[name]
     account.raise_to(epsilon, who=who)
     print_facts(_facts(account.balance))
 
@@ -194,7 +207,7 @@ def raise_(name: str, epsilon: str, who: str, ledger: str | None) -> None:
 @ledger_option
 def cap(name: str, epsilon: str, analyst: str, who: str, ledger: str | None) -> None:
     """Limits what one analyst, or every analyst, may spend of a budget."""
-    account = open_ledger(ledger)[name]
+    account = _book(ledger, name)[name]
     account.cap(epsilon, analyst=analyst, who=who)
     print_facts(_facts(account.balance))
 
@@ -206,7 +219,7 @@ def cap(name: str, epsilon: str, analyst: str, who: str, ledger: str | None) -> 
 @ledger_option
 def freeze(name: str, why: str, who: str, ledger: str | None) -> None:
     """Freezes a budget: it pays nothing until you thaw it."""
-    account = open_ledger(ledger)[name]
+    account = _book(ledger, name)[name]
     account.freeze(why=why, who=who)
     print_facts(_facts(account.balance))
 
@@ -221,7 +234,7 @@ def freeze(name: str, why: str, who: str, ledger: str | None) -> None:
 @ledger_option
 def thaw(name: str, spent: str | None, why: str, who: str, ledger: str | None) -> None:
     """Thaws a frozen budget, so that it pays again."""
-    account = open_ledger(ledger)[name]
+    account = _book(ledger, name)[name]
     account.thaw(spent=spent, why=why, who=who)
     print_facts(_facts(account.balance))
 
@@ -233,7 +246,7 @@ def thaw(name: str, spent: str | None, why: str, who: str, ledger: str | None) -
 @ledger_option
 def close(name: str, why: str, who: str, ledger: str | None) -> None:
     """Closes a budget for good: it never pays again."""
-    account = open_ledger(ledger)[name]
+    account = _book(ledger, name)[name]
     account.close(why=why, who=who)
     print_facts(_facts(account.balance))
 
@@ -243,7 +256,7 @@ def close(name: str, why: str, who: str, ledger: str | None) -> None:
 @ledger_option
 def answer(charge: str, ledger: str | None) -> None:
     """Prints the answer that a charge paid for, as JSON."""
-    write(json_line(open_ledger(ledger).answer(charge)))
+    write(json_line(_book(ledger).answer(charge)))
 
 
 @budget.command(
@@ -262,7 +275,7 @@ def witness(place: str, who: str, ledger: str | None) -> None:
     PLACE is a new file, best on other storage; append:FILE for a file that is only ever appended
     to; or the address of a PostgreSQL database.
     """
-    book = open_ledger(ledger)
+    book = _book(ledger)
     book.set_witness(place, who=who)
     print_facts({"ledger": str(book), "witness": _witness(book)})
 
@@ -276,7 +289,7 @@ def verify_(head: str | None, ledger: str | None, as_json: bool) -> None:
 
     With a head that you saved earlier, it finds edited and missing entries and older copies.
     """
-    book = open_ledger(ledger)
+    book = _book(ledger)
     found = verify(book, head)
     facts = {"ledger": str(book), "entries": found.seq, "head": str(found)}
     (print_json if as_json else print_facts)(facts)
@@ -287,7 +300,7 @@ def verify_(head: str | None, ledger: str | None, as_json: bool) -> None:
 @ledger_option
 def backup_(file: Path, ledger: str | None) -> None:
     """Writes a consistent copy of the ledger, also while it is in use, to a new FILE."""
-    head = backup(open_ledger(ledger), file)
+    head = backup(_book(ledger), file)
     print_facts({"backup": file, "entries": head.seq, "head": str(head)})
 
 
@@ -303,7 +316,7 @@ def restore_(file: Path, head: str | None, who: str, ledger: str | None) -> None
     head that you saved, every budget stays frozen until you state what was spent since: dampen
     budget thaw NAME --spent E.
     """
-    book = open_ledger(ledger)
+    book = _book(ledger)
     lost = restore(file, book, head=head, who=who)
     print_facts({"ledger": str(book), "missing": "charges may be" if lost else "nothing"})
     _show_all(book, as_json=False)
@@ -322,7 +335,7 @@ def restore_(file: Path, head: str | None, who: str, ledger: str | None) -> None
 @ledger_option
 def export(name: str | None, style: str, ledger: str | None) -> None:
     """Prints every entry of one budget, or of all."""
-    rows = [entry.row() for entry in open_ledger(ledger).entries(name)]
+    rows = [entry.row() for entry in _book(ledger).entries(name)]
     if style == "csv":
         write(csv_text(rows).rstrip("\r\n"))
     else:
@@ -354,8 +367,7 @@ def report(name: str | None, style: str, output: Path | None, ledger: str | None
     mechanism, its price and who asked; what the curator changed. It comes from the ledger, which is
     checked first, and holds no answer and no data.
     """
-    registered = None if name is None else payable_by(name)
-    book = open_ledger(ledger or (None if registered is None else registered.ledger))
+    book = _book(ledger, name)
     check_output(output, book.place)
     names = list(book) if name is None else [book[name].name]
     known = {each: payable_by(each) for each in names}
@@ -384,7 +396,8 @@ def _show_one(account: Account, as_json: bool) -> None:
     facts = _facts(account.balance)
     if "delta" in facts and charges:
         found = short_text(composed(account.balance, charges), up=True)
-        facts["composed"] = found if as_json else f"{found} if all prices were fixed beforehand"
+        told = f"{found} if all prices and noise were fixed beforehand"
+        facts["composed"] = found if as_json else told
     if as_json:
         facts |= {"witness": account.ledger.witness}
         print_json(facts | {"charges": [_charge(each) for each in charges]})
@@ -441,5 +454,6 @@ def _charge(charge: Charge) -> dict[str, Any]:
         "delta": decimal_text(charge.delta) if charge.delta else "",
         "neighbours": str(charge.neighbours),
         "leaks": list(charge.leaks),
+        "losses": text_of_losses(charge.losses),
         "time": charge.time.isoformat(),
     }

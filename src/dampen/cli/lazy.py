@@ -3,13 +3,13 @@
 The library's messages with the options of a command in place of its parameters.
 """
 
+import re
 from collections.abc import Mapping
 from importlib import import_module
 
 import click
 
-from dampen.errors import did_you_mean
-from dampen.questions import QUESTIONS, Listed
+from dampen.questions import QUESTIONS, Listed, which_question
 
 __all__ = [
     "LazyGroup",
@@ -59,7 +59,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if not name.startswith("-") and name not in self.listed and not ctx.resilient_parsing:
-            ctx.fail(f"There is no command {name!r}.{did_you_mean(name, self.listed)}")
+            ctx.fail(f"There is no command {name!r}.{which_question(name, self.listed)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -70,13 +70,15 @@ class LazyGroup(click.Group):
 
 BEFORE = "("
 AFTER = ".,;:)"
+NUMBER = re.compile(r"(\w+=)'([0-9.]+(?:e-?[0-9]+)?)'")
 
 
 def in_options(text: str, command: click.Command) -> str:
     """A message in which `min_rows=` is written as the command line has it, `--min-rows`.
 
     A word is replaced only if it is exactly a reference to a parameter of this command: `name=`,
-    `name=True` of a flag, `name='word'` of an option with choices and `name=[...]` of a list.
+    `name=True` of a flag, `name='word'` of an option with choices, `name=[...]` of a list and a
+    number in quotes, `name='0.5'`.
     Everything else stays, so no path and no value can be changed.
 
     >>> groups = click.Option(["--groups"], metavar="A,B,...")
@@ -84,6 +86,9 @@ def in_options(text: str, command: click.Command) -> str:
     >>> command = click.Command("ask", params=[groups, header])
     >>> in_options("Pass groups=, a list (header=True). Cannot read groups=1/a.csv.", command)
     'Pass --groups, a list (--header). Cannot read groups=1/a.csv.'
+    >>> epsilon = click.Command("ask", params=[click.Option(["--epsilon"])])
+    >>> in_options("Expected epsilon=, such as epsilon='1e-3'.", epsilon)
+    'Expected --epsilon, such as --epsilon 1e-3.'
     """
     references: dict[str, str] = {}
     for option in command.params:
@@ -111,4 +116,7 @@ def _replaced(word: str, references: dict[str, str]) -> str:
         return start + references[core]
     bare = core.rstrip(AFTER)
     end = core[len(bare) :]
+    quoted = NUMBER.fullmatch(bare)
+    if quoted is not None and quoted[1] in references:
+        return f"{start}{references[quoted[1]]} {quoted[2]}{end}"
     return start + references[bare] + end if bare in references else word

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "budget_options",
     "check_output",
+    "config_option",
     "epsilon_option",
     "expect_option",
     "file_argument",
@@ -209,12 +210,7 @@ def paying_options(command: F) -> F:
             click.option(
                 "--dataset", metavar="WHAT", help="Recorded with the charge. [default: the file]"
             ),
-            click.option(
-                "--config",
-                metavar="FILE",
-                help="Data sets, their facts and budgets. "
-                "[default: $DAMPEN_CONFIG, else dampen.toml]",
-            ),
+            config_option,
         ]
     ):
         command = add(command)
@@ -228,6 +224,15 @@ def ledger_option(command: F) -> F:
         metavar="PLACE",
         help="Where budgets are kept: a file, or postgresql://host/name. "
         "[default: $DAMPEN_LEDGER, else your data directory]",
+    )(command)
+
+
+def config_option(command: F) -> F:
+    """Adds --config."""
+    return click.option(
+        "--config",
+        metavar="FILE",
+        help="Data sets, their facts and budgets. [default: $DAMPEN_CONFIG, else dampen.toml]",
     )(command)
 
 

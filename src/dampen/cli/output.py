@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from unicodedata import combining, east_asian_width
@@ -217,7 +218,8 @@ class Receipt:
         place: the ledger, if another than the default one was named.
         asked: public details of the question, for the ledger.
         charged: the id of the charge, once there is one.
-        cost: what was asked of the account.
+        cost: what was asked of the account last.
+        before: what was asked of it before; a question may be charged in two parts.
         kept: whether the ledger holds the answer.
         schema: the public facts of registered data.
     """
@@ -227,6 +229,7 @@ class Receipt:
     asked: str = ""
     charged: str | None = None
     cost: "Cost | None" = None
+    before: "tuple[Cost, ...]" = ()
     kept: bool = False
     schema: "Schema | None" = None
 
@@ -250,6 +253,7 @@ class Receipt:
         with held():
             asked = replace(cost, query=f"{cost.query} {self.asked}".strip())
             self.charged = self.account.charge(asked)
+            self.before = self.before if self.cost is None else (*self.before, self.cost)
             self.cost = cost
         return self.charged
 
@@ -305,11 +309,14 @@ class Receipt:
             own = self.account.neighbours
         except DampenError:
             return {}
-        steps = steps_between(cost.neighbours, own)
+        parts = [cost] if price else [*self.before, cost]
+        steps = [steps_between(each.neighbours, own) for each in parts]
+        charged = sum((n * each.epsilon for n, each in zip(steps, parts, strict=True)), Fraction(0))
+        pure = all(each.pure for each in parts)
         return {
             "budget": {
                 "name": self.account.name,
-                "charged": decimal_text(steps * cost.epsilon) if cost.pure else None,
+                "charged": decimal_text(charged) if pure else None,
                 "left": short_text(left, up=False),
                 "total": decimal_text(total),
             }

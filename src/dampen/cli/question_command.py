@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dampen.cli.interrupts import held
+from dampen.cli.lazy import in_options
 from dampen.cli.options import (
     budget_options,
     check_output,
@@ -67,6 +68,7 @@ from dampen.schema.schema import Names, Schema
 
 if TYPE_CHECKING:
     from dampen.questions.classify.model import Model
+    from dampen.releases.accuracy import Accuracy
     from dampen.releases.answer import Planned
     from dampen.releases.cost import Cost
     from dampen.releases.question import Question, Shape
@@ -142,19 +144,24 @@ def show_plan(plan: "Planned", receipt: Receipt, *, as_json: bool, verbose: bool
         }
         write(json_text(told | balance))
         return
-    facts = {"accuracy": plan.accuracy.sentence} | _cost_facts(cost, balance)
+    facts = {"accuracy": _in_options(plan.accuracy)} | _cost_facts(cost, balance)
     write(facts_text(facts | (_method_facts(cost) if verbose else {})))
 
 
 def release_facts(release: "Release", receipt: Receipt, *, verbose: bool) -> dict[str, Any]:
     """The facts that are printed below an answer."""
     measured = {"number": _measured_text(release)} if "measure" in release.parameters else {}
-    facts: dict[str, Any] = {**measured, "accuracy": release.accuracy.sentence}
+    facts: dict[str, Any] = {**measured, "accuracy": _in_options(release.accuracy)}
     facts |= _cost_facts(release, receipt.balance())
     if verbose:
         facts |= _method_facts(release)
         facts |= {} if release.charge is None else {"charge": release.charge}
     return facts
+
+
+def _in_options(accuracy: "Accuracy") -> str:
+    """The sentence on accuracy with the options of the command in place of parameters."""
+    return in_options(accuracy.sentence, click.get_current_context().command)
 
 
 def deliver(text: str, receipt: Receipt, answer: str) -> None:
@@ -247,7 +254,7 @@ def _ends_text(ends: tuple[Any, Any]) -> str:
 
 def _end_text(end: Any) -> str:
     if isinstance(end, float):
-        return f"{end:,.6g}"
+        return f"{end:,.0f}" if abs(end) >= 100_000 else f"{end:,.6g}"
     return f"{end:,}" if isinstance(end, int) else str(end)
 
 
@@ -505,6 +512,11 @@ EXAMPLE = "SELECT hospital FROM stays GROUP BY hospital ORDER BY MEDIAN(days) DE
 @click.command(epilog=examples(f'dampen sql "{EXAMPLE}" --epsilon 0.3'))
 @click.argument("statement")
 @epsilon_option
+@click.option(
+    "--delta",
+    metavar="D",
+    help="Probability that epsilon fails, such as 1e-6, to find groups that nobody lists.",
+)
 @expect_option
 @paying_options
 @verbose_option
@@ -514,6 +526,7 @@ def sql(
     statement: str,
     epsilon: str | None,
     rho: str | None,
+    delta: str | None,
     expect: bool,
     verbose: bool,
     as_json: bool,
@@ -529,9 +542,15 @@ def sql(
     from dampen.sql import parse
 
     receipt = click.get_current_context().ensure_object(Receipt)
-    place, table = receipt.open(parse(statement).dataset, **paying)
+    name = parse(statement).dataset
+    place, table = receipt.open(name, **paying)
+    if place == name and "://" not in name and not Path(name).exists():
+        raise ParameterError(
+            f"FROM names {name!r}: expected a data set that dampen.toml lists (--config names the "
+            'file), or a file in quotes, FROM "stays.csv".'
+        )
     stays = Dataset(place, receipt.schema or Schema(), receipt.budget, table=table)
-    asked = stays.statement(statement)
+    asked = stays.statement(statement, delta)
     question = stays.question(asked.question, **asked.stated)
     price: dict[str, Any] = {"epsilon": asked.offered(epsilon, rho), "rho": rho}
     shown: dict[str, Any] = {"as_json": as_json, "verbose": verbose}

@@ -24,7 +24,7 @@ from dampen.core.selection import (
     checked_delta,
     prefix_sums,
 )
-from dampen.errors import DataError, ParameterError
+from dampen.errors import DataError, ParameterError, a_thing
 
 __all__ = [
     "Classification",
@@ -75,7 +75,7 @@ def function(f: Callable[[int], ArrayLike], horizon: int) -> "Function":
     `at_each` and `sum_to` instead (`Sensitivity`).
     """
     if not callable(f):
-        raise ParameterError(f"Expected a function of t, got a {type(f).__name__}.")
+        raise ParameterError(f"Expected a function of t, got {a_thing(f)}.")
     return Function(f, _horizon(horizon))
 
 

@@ -22,23 +22,11 @@ the privacy loss of every single transcript is at most ε, so P(S1) <= e^ε Q(S1
 are those of the filter that stops by ρ alone, with the same probabilities, so P(S2) <= e^ε Q(S2) +
 δ.
 
-**Numerical composition** (`composed_epsilon`) is tighter, and holds for prices that were fixed
-beforehand: whoever asks may choose *what* to ask by earlier answers, but not for how much, nor when
-to stop because of what is left.  So it is a report and never pays.  **Theorem.**  Releases that are
-ε_i-DP are together (ε, δ)-DP for
-
-    δ = Σ over losses l > ε of P(L = l) (1 - e^(ε - l)),
-
-where L is the sum of independent ±ε_i, plus with probability 1 / (1 + e^-ε_i): randomised response
-is the worst ε_i-DP release (Kairouz, Oh and Viswanath 2015; for different ε_i Murtagh and Vadhan
-2016).  Discrete Laplace noise on a count attains it.  The n releases of one ε_i are a binomial law
-on a lattice.  Lattices are added up on a common grid, losses rounded *up*, and probabilities are
-integers in units of 2^-B, rounded up: both can only raise δ.  Which ε has the δ is solved for in
-balls.  (ε_i, δ_i)-DP releases add Σ δ_i.
+A tighter report of charges whose prices and noises were fixed beforehand is in `losses`.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -46,19 +34,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from flint import arb
 
-__all__ = ["composed_epsilon", "epsilon_at", "rho_within"]
+__all__ = ["end_of", "epsilon_at", "exactly", "log_delta", "rho_within", "rounded"]
 
 BITS = 256
 """Of the balls: g cancels some 200 of them for the numbers that `dampen.epsilon` lets in."""
 
 DIGITS = 12
 """Significant digits of a bound."""
-
-STEPS = 1 << 15
-"""Points of the grid on which lattices of losses are added up."""
-
-MOST_PRICES = 24
-"""Different ε that are composed as they are; of more, some are rounded up."""
 
 
 @lru_cache(maxsize=4096)
@@ -72,8 +54,8 @@ def epsilon_at(rho: Fraction, delta: Fraction) -> Fraction:
         return Fraction(0)
     r = float(rho)
     alpha = _best(lambda a: a * r + _g_float(a, delta))
-    bound = _ball(lambda a, g: a * _exactly(rho) + g, alpha, delta).upper()
-    return max(Fraction(0), _rounded(_fraction(bound), up=True))
+    bound = _ball(lambda a, g: a * exactly(rho) + g, alpha, delta).upper()
+    return max(Fraction(0), rounded(end_of(bound), up=True))
 
 
 @lru_cache(maxsize=4096)
@@ -81,105 +63,14 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
     """A ρ such that ρ-zCDP implies (ε, δ)-DP: the largest one, rounded down to 12 digits."""
     e = float(epsilon)
     alpha = _best(lambda a: -(e - _g_float(a, delta)) / a)
-    bound = _ball(lambda a, g: (_exactly(epsilon) - g) / a, alpha, delta).lower()
-    return max(Fraction(0), _rounded(_fraction(bound), up=False))
+    bound = _ball(lambda a, g: (exactly(epsilon) - g) / a, alpha, delta).lower()
+    return max(Fraction(0), rounded(end_of(bound), up=False))
 
 
-def composed_epsilon(prices: Mapping[Fraction, int], delta: Fraction) -> Fraction:
-    """An ε at which so many releases of each pure price are (ε, δ)-DP together; see above.
-
-    >>> float(composed_epsilon({Fraction("0.2"): 50}, Fraction("1e-6")))
-    6.88...
-
-    Args:
-        prices: how many releases there are of each ε.
-        delta: the δ, above 0.
-    """
-    few = _few_prices(prices)
-    total = sum((n * epsilon for epsilon, n in few.items()), Fraction(0))
-    if not total:
-        return Fraction(0)
-    bits = BITS + len(str(delta.denominator)) * 4
-    lattices = [(epsilon, _binomial(epsilon, n, bits)) for epsilon, n in few.items()]
-    if len(lattices) == 1:
-        [(step, weights)] = lattices
-        losses = [(2 * j - len(weights) + 1) * step for j in range(len(weights))]
-    else:
-        step = 2 * total / STEPS
-        weights, first = _added_up(lattices, step, bits)
-        losses = [(first + j) * step for j in range(len(weights))]
-    return min(total, _solved(losses, weights, delta, bits))
-
-
-def _few_prices(prices: Mapping[Fraction, int]) -> dict[Fraction, int]:
-    """At most `MOST_PRICES` different ones: those of a larger release are larger."""
-    ordered = sorted(prices)
-    size = -(-len(ordered) // MOST_PRICES) if ordered else 1
-    found: dict[Fraction, int] = {}
-    for start in range(0, len(ordered), size):
-        alike = ordered[start : start + size]
-        found[alike[-1]] = sum(prices[epsilon] for epsilon in alike)
-    return found
-
-
-def _binomial(epsilon: Fraction, n: int, bits: int) -> list[int]:
-    """P(j of n losses are +ε) in units of 2^-bits, rounded up."""
-    from flint import arb, ctx
-
-    with ctx.workprec(2 * bits + 64):
-        odds = _exactly(epsilon).exp()
-        chance = (1 / (1 + odds)) ** n * arb(2) ** bits
-        found = []
-        for j in range(n + 1):
-            found.append(math.ceil(_fraction(chance.upper())))
-            chance = chance * odds * (n - j) / (j + 1)
-    return found
-
-
-def _added_up(
-    lattices: list[tuple[Fraction, list[int]]], step: Fraction, bits: int
-) -> tuple[list[int], int]:
-    """The law of the sum on a grid, and where its first point is; losses are rounded up.
-
-    Products of probabilities are rounded up to the same units.
-    """
-    from flint import fmpz_poly
-
-    law = fmpz_poly([1 << bits])
-    first = 0
-    for epsilon, weights in lattices:
-        n = len(weights) - 1
-        places = [math.ceil((2 * j - n) * epsilon / step) for j in range(n + 1)]
-        spread = [0] * (places[-1] - places[0] + 1)
-        for place, weight in zip(places, weights, strict=True):
-            spread[place - places[0]] += weight
-        product = law * fmpz_poly(spread)
-        law = fmpz_poly([-(-int(each) >> bits) for each in product])
-        first += places[0]
-    return [int(each) for each in law], first
-
-
-def _solved(losses: list[Fraction], weights: list[int], delta: Fraction, bits: int) -> Fraction:
-    """The ε with the given δ, rounded up: from the largest loss down, until δ is exceeded.
-
-    Between two losses δ is A - e^ε B, with A the probability of all above and B = Σ P(l) e^-l.
-    """
-    from flint import arb, ctx
-
-    with ctx.workprec(2 * bits + 64):
-        allowed = _exactly(delta) * arb(2) ** bits
-        above = arb(0)
-        shrunk = arb(0)
-        for loss, weight in zip(reversed(losses), reversed(weights), strict=True):
-            at_loss = (above - _exactly(loss).exp() * shrunk).upper()
-            if not at_loss <= allowed:
-                break
-            above += weight
-            shrunk += weight * (-_exactly(loss)).exp()
-            lowest = loss
-        found = ((above - allowed) / shrunk).log() if above > allowed else arb(0)
-        bound = min(_fraction(found.upper()), lowest) if found.is_finite() else lowest
-    return max(Fraction(0), _rounded(bound, up=True))
+def log_delta(rho: "arb", epsilon: "arb", alpha: "arb") -> "arb":
+    """ln of a δ such that ρ-zCDP implies (ε, δ)-DP, for any α > 1 and any ε."""
+    less = alpha - 1
+    return less * (alpha * rho - epsilon + less.log()) - alpha * alpha.log()
 
 
 def _g_float(alpha: float, delta: Fraction) -> float:
@@ -217,25 +108,27 @@ def _ball(bound: Callable[["arb", "arb"], "arb"], alpha: float, delta: Fraction)
     from flint import ctx
 
     with ctx.workprec(BITS):
-        a = _exactly(Fraction(alpha))
+        a = exactly(Fraction(alpha))
         less = a - 1
-        g = (-_exactly(delta).log() + less * less.log() - a * a.log()) / less
+        g = (-exactly(delta).log() + less * less.log() - a * a.log()) / less
         return bound(a, g)
 
 
-def _exactly(value: Fraction) -> "arb":
+def exactly(value: Fraction) -> "arb":
+    """A ball around a fraction, at the working precision."""
     from flint import arb, fmpq
 
     return arb(fmpq(value.numerator, value.denominator))
 
 
-def _fraction(end: "arb") -> Fraction:
+def end_of(end: "arb") -> Fraction:
     """The exact value of the end of a ball."""
     mantissa, exponent = end.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-def _rounded(value: Fraction, *, up: bool) -> Fraction:
+def rounded(value: Fraction, *, up: bool) -> Fraction:
+    """A bound of `DIGITS` digits, on the safe side."""
     if value <= 0:
         return value
     size = len(str(int(value))) if value >= 1 else 1 - len(str(int(1 / value)))

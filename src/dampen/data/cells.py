@@ -37,13 +37,11 @@ import math
 import re
 from collections.abc import (
     Callable,
-    Collection,
     Hashable,
     Iterable,
     Iterator,
     Mapping,
     Sequence,
-    Set,
 )
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -55,7 +53,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import Lookup, as_numbers, is_missing
+from dampen.data.columns import Lookup, as_numbers, is_arrow, is_missing, public_labels
 from dampen.data.memory import MemoryTable, StreamTable
 from dampen.data.source import (
     Batch,
@@ -262,13 +260,7 @@ class Grouping:
     groups: Sequence[Hashable]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", _listed(self.groups))
-        try:
-            different = len(set(self.groups))
-        except TypeError:
-            raise ParameterError("Expected groups such as text or whole numbers.") from None
-        if different < len(self.groups):
-            raise ParameterError("Expected different groups; some occur twice.")
+        object.__setattr__(self, "groups", public_labels(self.groups, "groups"))
 
     def check_column(self, opened: Opened, by: str, values: str) -> None:
         """Checks that the columns of groups exist, and by their types can hold these groups.
@@ -414,6 +406,11 @@ def _check_labels(opened: Opened, by: str, groups: Sequence[Hashable]) -> None:
     in_memory = isinstance(opened, MemoryTable | StreamTable)  # of files numbers become text
     listed = [group for group in groups if group not in RULES]
     text = bool(listed) and all(isinstance(group, str) for group in listed)
+    truths = text and in_memory and (field.type or "").lower().startswith("bool")
+    if truths:
+        raise ParameterError(
+            f"Column {by!r} holds truth values. Expected groups=[True, False], got text."
+        )
     numbers = bool(listed) and all(isinstance(group, Number) for group in listed)
     told = f"{field.type}" if opened.declared else "another type"
     if (text and in_memory and field.holds == "numbers") or (numbers and _is_text(field)):
@@ -421,18 +418,6 @@ def _check_labels(opened: Opened, by: str, groups: Sequence[Hashable]) -> None:
         raise ParameterError(
             f"Expected groups as they stand in column {by!r}, which holds {told}; got {got}."
         )
-
-
-def _listed(groups: Any) -> tuple[Hashable, ...]:
-    """The groups in their public order, numpy's scalars as plain ones."""
-    if isinstance(groups, str | bytes | Set | Mapping) or not isinstance(groups, Collection):
-        raise ParameterError(
-            f"Expected groups, a public list of them, got {type(groups).__name__}."
-        )
-    listed = tuple(groups.tolist() if hasattr(groups, "tolist") else groups)
-    if not listed:
-        raise ParameterError("Expected groups, a public list of them, got none.")
-    return listed
 
 
 def _is_text(field: Field) -> bool:
@@ -789,7 +774,7 @@ def _whole_number(label: Any) -> int | None:
 def _array(chunk: Any) -> Labels:
     if isinstance(chunk, np.ndarray):
         return chunk
-    if not hasattr(chunk, "to_pylist"):
+    if not is_arrow(chunk):
         return _objects(chunk)
     import pyarrow.types as kinds
 

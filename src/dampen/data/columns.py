@@ -20,7 +20,16 @@ holds dates, in ISO 8601.  Every cell is read alone, and what is none of these i
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
@@ -46,7 +55,7 @@ from dampen.data.source import (
     has_arrow,
     reading,
 )
-from dampen.errors import MISSING, OTHER, RULES, ParameterError, did_you_mean
+from dampen.errors import MISSING, OTHER, RULES, ParameterError, a_thing, did_you_mean
 
 __all__ = [
     "DAY",
@@ -63,6 +72,7 @@ __all__ = [
     "clipped",
     "finite_range",
     "in_own_type",
+    "is_arrow",
     "is_key",
     "is_missing",
     "joined_numbers",
@@ -71,6 +81,7 @@ __all__ = [
     "measured",
     "missing_in",
     "parsed_numbers",
+    "public_labels",
     "public_order",
     "shown_as",
     "typed",
@@ -309,7 +320,7 @@ class MeasuredCells:
 
 def as_measured(chunk: Any, measure: Measure) -> FloatArray:
     """A chunk as floats, NaN for a cell that is missing or of another kind."""
-    if hasattr(chunk, "to_pylist"):
+    if is_arrow(chunk):
         chunk = _of_arrow(chunk)
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind in "Mmb":
         return _of_numpy(chunk, measure)
@@ -368,8 +379,13 @@ def _duration_of(cell: Any) -> float:
 
 
 def _truth_of(cell: Any) -> float:
+    if isinstance(cell, str):
+        return TRUTHS.get(cell.strip().lower(), np.nan)
     return float(cell) if isinstance(cell, bool | np.bool_) else np.nan
 
+
+TRUTHS: Mapping[str, float] = {"true": 1.0, "false": 0.0}
+"""How files of text write truth values, in any case."""
 
 _READERS: Mapping[Measure, Callable[[Any], float]] = {
     "date": _day_of,
@@ -428,7 +444,7 @@ def as_numbers(chunk: Chunk) -> FloatArray:
 
     Whole numbers above 2^53 become the nearest float.  Python's objects may be texts of numbers.
     """
-    return _arrow_numbers(chunk) if _is_arrow(chunk) else _numpy_numbers(chunk)
+    return _arrow_numbers(chunk) if is_arrow(chunk) else _numpy_numbers(chunk)
 
 
 def joined_numbers(chunks: Sequence[Chunk]) -> FloatArray:
@@ -450,7 +466,7 @@ def parsed_numbers(texts: Any) -> FloatArray:
 
     The grammar is that of Arrow's reader of CSV, whose numbers come as floats.
     """
-    if not _is_arrow(texts):
+    if not is_arrow(texts):
         return _python_numbers(texts)
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -520,6 +536,41 @@ def is_missing(value: Any) -> bool:
     if isinstance(same, bool | np.bool_):
         return not same
     return type(value).__name__ == "NAType" or not _is_hashable(value)
+
+
+def public_labels(labels: Any, what: str) -> tuple[Hashable, ...]:
+    """A public list of groups or categories in its order, numpy's scalars as plain ones.
+
+    Args:
+        labels: the list.
+        what: it lists, for errors: "groups", "categories".
+
+    Raises:
+        ParameterError: if it is no list, is empty, names one twice, or holds a missing value.
+    """
+    if isinstance(labels, str | bytes | Set | Mapping) or not isinstance(labels, Collection):
+        raise ParameterError(
+            f"Expected {what}= to be a list, such as ['A', 'B'], got {a_thing(labels)}."
+        )
+    listed = tuple(labels.tolist() if hasattr(labels, "tolist") else labels)
+    if not listed:
+        raise ParameterError(f"Expected a list of {what}, got an empty one.")
+    try:
+        different = len(set(listed))
+    except TypeError:
+        raise ParameterError(f"Expected {what} such as text or whole numbers.") from None
+    if different < len(listed):
+        raise ParameterError(f"Expected different {what}; some occur twice.")
+    if not {*map(type, listed)} <= {str, int, bool} and any(map(_has_missing, listed)):
+        raise ParameterError(
+            f"Expected {what} without None and NaN. To count rows without a value, list "
+            "dampen.MISSING."
+        )
+    return listed
+
+
+def _has_missing(label: Any) -> bool:
+    return any(map(is_missing, label if isinstance(label, tuple) else (label,)))
 
 
 def is_key(value: Any) -> bool:
@@ -610,7 +661,7 @@ def _in_utc(moment: datetime) -> datetime:
 
 def missing_in(chunk: Chunk) -> NDArray[np.bool_]:
     """Which records are missing, or cannot be compared with labels."""
-    if _is_arrow(chunk):
+    if is_arrow(chunk):
         plain: Any = chunk.dictionary_decode() if hasattr(chunk, "dictionary") else chunk  # type: ignore[union-attr]
         nulls: NDArray[np.bool_] = plain.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
         return nulls
@@ -622,7 +673,7 @@ def missing_in(chunk: Chunk) -> NDArray[np.bool_]:
 
 def typed(column: Any, kind: Kind) -> Any:
     """A column of an engine as the wanted kind; other kinds than text are as declared."""
-    if not _is_arrow(column):
+    if not is_arrow(column):
         return column if kind != "text" else [None if v is None else str(v) for v in column]
     import pyarrow as pa
 
@@ -643,6 +694,7 @@ class Lookup:
     """The position of values among public labels, -1 for a cell that has none.
 
     Values match by equality, as in a dict: 1 and 1.0 are the same category, 1 and "1" are not.
+    Where all labels are truth values, the texts "True" and "true" of a file match them too.
     `MISSING` and `OTHER` among the labels take the cells that are missing, and those that are not
     listed; see the module.
     """
@@ -681,7 +733,7 @@ class Lookup:
 
     def _found(self, chunk: Chunk) -> IntArray:
         """The position of every value that is listed, else -1."""
-        if _is_arrow(chunk):
+        if is_arrow(chunk):
             return self._arrow_positions(chunk)
         if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
             return self._numpy_positions(chunk)
@@ -689,7 +741,11 @@ class Lookup:
 
     @cached_property
     def _position(self) -> dict[Hashable, int]:
-        return {category: i for i, category in enumerate(self.categories)}
+        places: dict[Hashable, int] = {label: i for i, label in enumerate(self.categories)}
+        if self.types == {bool}:
+            written = [(str(truth), places[truth]) for truth in self.listed]
+            places |= {spelt: i for text, i in written for spelt in _spellings(text)}
+        return places
 
     @cached_property
     def _value_set(self) -> Any:
@@ -762,6 +818,11 @@ class Lookup:
 _EMPTY = Lookup([""])
 
 
+def _spellings(truth: str) -> tuple[str, str, str]:
+    """How files of text write a truth value."""
+    return truth, truth.lower(), truth.upper()
+
+
 def _is_exact_number(value: Any) -> bool:
     """Whether a number loses nothing as a float."""
     if isinstance(value, bool):
@@ -771,7 +832,8 @@ def _is_exact_number(value: Any) -> bool:
     )
 
 
-def _is_arrow(chunk: Any) -> bool:
+def is_arrow(chunk: Any) -> bool:
+    """Whether a chunk is an Arrow array."""
     return hasattr(chunk, "to_pylist")
 
 
@@ -793,7 +855,7 @@ def _objects(chunk: Chunk) -> list[Any]:
         # numpy turns times with nanoseconds into bare numbers; Arrow does not.
         as_arrow = _as_arrow(chunk)
         chunk = _moments(chunk) if as_arrow is None else as_arrow
-    if not _is_arrow(chunk):
+    if not is_arrow(chunk):
         return chunk.tolist() if isinstance(chunk, np.ndarray) else list(chunk)
     try:
         objects: list[Any] = chunk.to_pylist()  # type: ignore[union-attr]

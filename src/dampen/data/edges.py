@@ -71,7 +71,7 @@ from dampen.data.source import (
     reading,
     require,
 )
-from dampen.errors import DataError, ParameterError, raise_alone
+from dampen.errors import DataError, ParameterError, a_thing, raise_alone
 
 __all__ = [
     "EdgeTable",
@@ -410,7 +410,7 @@ def _table(data: Any, table: str | None) -> Opened:
     raise ParameterError(
         "Expected a graph: a path, a networkx or igraph graph, a sparse matrix, a list of pairs, a "
         "tuple (src, dst) of two columns, an array with two columns, a DataFrame, or a table of "
-        f"DuckDB; got a {type(data).__name__}."
+        f"DuckDB; got {a_thing(data)}."
     )
 
 

@@ -63,7 +63,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import as_number
+from dampen.data.columns import as_number, as_numbers, is_arrow
 from dampen.data.source import (
     Batch,
     CellOf,
@@ -75,7 +75,7 @@ from dampen.data.source import (
     reading,
     require,
 )
-from dampen.errors import ParameterError
+from dampen.errors import ParameterError, a_thing
 
 __all__ = [
     "Column",
@@ -216,7 +216,24 @@ TOKEN = re.compile(
 )
 WORDS = ("and", "or", "not", "in", "is", "missing", "true", "false")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-INSTEAD = {"=": "==", "&": "and", "&&": "and", "|": "or", "||": "or", "!": "not", "~": "not"}
+NO_CELL = "For missing cells write: ward is missing."
+INSTEAD = {
+    "=": "Write ==.",
+    "&": "Write and.",
+    "&&": "Write and.",
+    "|": "Write or.",
+    "||": "Write or.",
+    "!": "Write not.",
+    "~": "Write not.",
+    ".": "Methods of columns are not known here. " + NO_CELL,
+    "none": NO_CELL,
+    "null": NO_CELL,
+    "between": "Write: 60 <= age <= 70.",
+    "like": "Write a list of values: ward in ['A', 'B'].",
+}
+"""What to write in place of what other languages have."""
+BARE_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)", re.ASCII)
+"""Would be read as two subtractions."""
 
 
 def parse_condition(text: str, name: str = "where") -> "Expression":
@@ -271,8 +288,14 @@ class _Parser:
     def whole(self) -> Node:
         node = self._condition()
         if self.next.kind != "end":
-            self.refuse("and, or, or the end", self.next)
+            self._refuse_rest()
         return node
+
+    def _refuse_rest(self) -> NoReturn:
+        after_name = self.tokens[self.at - 1].kind == "name"
+        if after_name and self.next.text.lower() not in INSTEAD:
+            self.refuse("and, or, or the end, or backticks around a name with blanks,", self.next)
+        self.refuse("and, or, or the end", self.next)
 
     @property
     def next(self) -> Token:
@@ -301,6 +324,8 @@ class _Parser:
     def _split(self) -> Iterator[Token]:
         place = 0
         while place < len(self.text):
+            if dated := BARE_DATE.match(self.text, place):
+                self.refuse("a date in quotes", Token("symbol", dated[0], place))
             found = TOKEN.match(self.text, place)
             if found is None:
                 wrong = re.match(r"&&|\|\||.", self.text[place:], re.DOTALL)
@@ -455,7 +480,7 @@ class _Parser:
         if token.kind == "name" and token.text.lower() in ("true", "false"):
             self.at += 1
             return Number(int(token.text.lower() == "true"), token)
-        if token.kind == "name" and token.text.lower() not in WORDS:
+        if token.kind == "name" and token.text.lower() not in (*WORDS, "none", "null"):
             self.at += 1
             return Column(token.text, token)
         return self.refuse("a column, a number or a text", token)
@@ -471,17 +496,17 @@ class _Parser:
 
 def _refuse(name: str, text: str, expected: str, token: Token) -> NoReturn:
     shown = "the end" if token.kind == "end" else repr(token.text)
-    instead = f" Write {INSTEAD[token.text]}." if token.text in INSTEAD else ""
+    instead = INSTEAD.get(token.text.lower())
     raise ParameterError(
         f"Expected {expected} in {name}={text!r}, got {shown} at character {token.place + 1}."
-        f"{instead}"
+        + ("" if instead is None else f" {instead}")
     )
 
 
 def _checked_text(text: Any, name: str) -> str:
     if not isinstance(text, str):
         raise ParameterError(
-            f'Expected {name}= to be a text, such as "age >= 65", got a {type(text).__name__}.'
+            f'Expected {name}= to be a text, such as "age >= 65", got {a_thing(text)}.'
         )
     if not text.strip():
         raise ParameterError(f'Expected a condition in {name}=, such as "age >= 65", got none.')
@@ -595,7 +620,7 @@ class Expression:
             ParameterError: if a column does not exist, or cannot be what the expression takes it
                 for.
         """
-        require(opened, *self.kinds)
+        self._require_columns(opened)
         declared = {field.name: field for field in opened.fields if field.name in self.kinds}
         kinds = {
             column: self._kind(column, kind, declared[column])
@@ -650,13 +675,27 @@ class Expression:
             )
         return kind
 
+    def _require_columns(self, opened: Opened) -> None:
+        try:
+            require(opened, *self.kinds)
+        except ParameterError as error:
+            known = {field.name for field in opened.fields}
+            right = [each for _, each, _ in _pairs(self.node) if isinstance(each, Column)]
+            bare = [each.name for each in right if each.name not in known]
+            if not bare:
+                raise
+            raise ParameterError(f"{error} If it is a text, write {bare[0]!r}.") from None
+
     def _check_dates(self, kinds: Mapping[str, As | None]) -> None:
-        """Refuses texts that are compared with dates but are not dates."""
-        for left, right, _ in _pairs(self.node):
+        """Refuses what is compared with dates but is no date."""
+        for left, right, token in _pairs(self.node):
             for one, other in ((left, right), (right, left)):
                 dated = _kind(one, kinds) == "dates"
                 if dated and isinstance(other, Text) and np.isnan(_day(other.value)):
                     self._refuse("a date, such as '2024-12-31',", other.token)
+                number = isinstance(other, Number) and token.text not in ARITHMETIC
+                if dated and isinstance(one, Column) and number:
+                    self._refuse("a date in quotes, such as '2024-12-31',", other.token)
 
     def _refuse(self, expected: str, token: Token) -> NoReturn:
         _refuse(self.name, self.text, expected, token)
@@ -735,7 +774,7 @@ class _Cells:
     def _text_comparison(self, node: Comparison) -> Bools:
         left = self._text(node.left)
         right = self._text(node.right)
-        if not (_is_arrow(left) or _is_arrow(right)):
+        if not (is_arrow(left) or is_arrow(right)):
             return self._python_comparison(node.symbol, left, right)
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -764,7 +803,7 @@ class _Cells:
         return self._whole(np.isin(self.number(node.what), np.array(listed)))
 
     def _text_member(self, cells: Any, texts: list[str]) -> Bools:
-        if not _is_arrow(cells):
+        if not is_arrow(cells):
             known = frozenset(texts)
             return np.fromiter(map(known.__contains__, cells), dtype=np.bool_, count=self.size)
         import pyarrow as pa
@@ -779,7 +818,7 @@ class _Cells:
             number = ~np.isnan(self.number(column))
         if self._is_text(column) or self._is_either(column):
             cells = self._text(column)
-            if _is_arrow(cells):
+            if is_arrow(cells):
                 import pyarrow.compute as pc
 
                 text = _true(pc.not_equal(cells, ""))
@@ -808,7 +847,7 @@ def as_floats(chunk: Chunk) -> FloatArray:
     Booleans are 1 and 0, dates days since 1970.  Text is read as a number where a column has no
     declared type: in a file, and among Python's objects.
     """
-    if hasattr(chunk, "to_pylist"):
+    if is_arrow(chunk):
         return _arrow_floats(chunk)
     array = chunk if isinstance(chunk, np.ndarray) else None
     if array is not None and array.dtype.kind in "iufb":
@@ -820,7 +859,7 @@ def as_floats(chunk: Chunk) -> FloatArray:
 
 def as_texts(chunk: Chunk) -> Any:
     """A chunk as text, of Arrow or in a list; None where a cell is missing or not text."""
-    if not _is_arrow(chunk):
+    if not is_arrow(chunk):
         return [_encodable(cell) if isinstance(cell, str) else None for cell in chunk]
     import pyarrow as pa
 
@@ -831,10 +870,6 @@ def as_texts(chunk: Chunk) -> Any:
     if kinds.is_large_string(array.type) or kinds.is_string_view(array.type):
         return array.cast(pa.string()) if array.nbytes < 2**31 else array
     return array if kinds.is_string(array.type) else pa.nulls(len(array), pa.string())
-
-
-def _is_arrow(held: Any) -> bool:
-    return hasattr(held, "to_pylist")
 
 
 def _arrow_floats(chunk: Any) -> FloatArray:
@@ -851,16 +886,7 @@ def _arrow_floats(chunk: Any) -> FloatArray:
         return _arrow_floats(span.cast(pa.int64())) / DAY
     if kinds.is_string(chunk.type) or kinds.is_large_string(chunk.type):
         return np.array([_parsed(each) for each in chunk.to_pylist()], dtype=np.float64)
-    if kinds.is_boolean(chunk.type):
-        chunk = chunk.cast(pa.int8())
-    elif not (
-        kinds.is_integer(chunk.type)
-        or kinds.is_floating(chunk.type)
-        or kinds.is_decimal(chunk.type)
-    ):
-        return np.full(len(chunk), np.nan)
-    numbers: FloatArray = chunk.cast("float64", safe=False).to_numpy(zero_copy_only=False)
-    return numbers
+    return as_numbers(chunk.cast(pa.int8()) if kinds.is_boolean(chunk.type) else chunk)
 
 
 def _days_of(array: NDArray[Any]) -> FloatArray:
@@ -915,7 +941,7 @@ def _encodable(text: str) -> str:
 
 def _true(found: Any) -> Bools:
     """Arrow's truth, null as false."""
-    if not hasattr(found, "to_pylist"):
+    if not is_arrow(found):
         return np.asarray(bool(found.as_py()))
     made: Bools = found.fill_null(False).to_numpy(zero_copy_only=False)
     return made
@@ -1079,7 +1105,7 @@ def _kept_rows(batch: Batch, wanted: Mapping[str, Kind], condition: Expression) 
 def _taken(chunk: Any, keeps: Bools) -> Any:
     if isinstance(chunk, np.ndarray):
         return chunk[keeps]
-    if hasattr(chunk, "to_pylist"):
+    if is_arrow(chunk):
         import pyarrow as pa
 
         return chunk.filter(pa.array(keeps))

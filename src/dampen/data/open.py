@@ -28,7 +28,7 @@ from dampen.data.source import (
 )
 from dampen.data.spark import is_spark_frame, open_spark_frame
 from dampen.data.sqlite import SqliteTable, open_sqlite_file
-from dampen.errors import ParameterError, did_you_mean
+from dampen.errors import ParameterError, a_thing, did_you_mean
 
 __all__ = [
     "FILES",
@@ -134,9 +134,7 @@ def _open_any(data: Any, *, header: bool, table: str | None) -> Opened:
             return open_kind(data)
     if is_opened(data):
         return data
-    raise ParameterError(
-        f"Expected a table: {TABLES}, {ENGINES}, or {FILES}; got a {type(data).__name__}."
-    )
+    raise ParameterError(f"Expected a table: {TABLES}, {ENGINES}, or {FILES}; got {a_thing(data)}.")
 
 
 def is_engine(data: Any) -> bool:
@@ -181,7 +179,8 @@ def open_columns(
     first, *others = roles
     if roles[first] is not None and not isinstance(roles[first], str):
         raise ParameterError(
-            f"Expected {first} to be the name of a column, got a {type(roles[first]).__name__}."
+            f"Expected {first}= to be the name of a column of the data, got "
+            f"{a_thing(roles[first])}."
         )
     if roles[first] is None:
         return _open_bare_columns(data, first, {role: roles[role] for role in others})
@@ -220,8 +219,9 @@ def _open_bare_columns(
     data: Any, first: str, others: dict[str, Any]
 ) -> tuple[Opened, dict[str, str]]:
     if not is_column(data):
-        what = f"{first}=, the name of a column," if _is_table(data) else f"a column: {COLUMNS};"
-        raise ParameterError(f"Expected {what} got a {type(data).__name__}.")
+        if _is_table(data):
+            raise ParameterError(f"Expected {first}=, the name of a column of the data.")
+        raise ParameterError(f"Expected a column: {COLUMNS}; got {a_thing(data)}.")
     names = {role: _own_name(role) for role, column in others.items() if column is not None}
     columns = {names[role]: _checked_column(others[role], role) for role in names}
     return MemoryTable({"values": data, **columns}), {first: "values", **names}
@@ -241,9 +241,7 @@ def _is_table(data: Any) -> bool:
 
 def _checked_column(column: Any, role: str) -> Any:
     if not is_column(column):
-        raise ParameterError(
-            f"Expected {role}= to be a column: {COLUMNS}; got a {type(column).__name__}."
-        )
+        raise ParameterError(f"Expected {role}= to be a column: {COLUMNS}; got {a_thing(column)}.")
     return column
 
 

@@ -319,7 +319,14 @@ def require_labels(opened: Opened, *names: str) -> None:
             )
 
 
+MOST_NAMES = 20
+"""Columns that an error lists."""
+
+
 def _hint(opened: Opened, name: str) -> str:
     if opened.declared:
-        return did_you_mean(name, [field.name for field in opened.fields])
+        names = [field.name for field in opened.fields]
+        few = len(names) <= MOST_NAMES
+        listed = f" Its columns are {', '.join(names)}." if few else ""
+        return did_you_mean(name, names) or listed
     return " If its first line is a header, pass header=True to see its column names."

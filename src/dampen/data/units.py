@@ -55,7 +55,14 @@ from numpy.typing import NDArray
 from dampen.core.sampling import Entropy, uniform_words
 from dampen.core.selection import IntArray
 from dampen.data.cells import ValueCounts, ValuesOf
-from dampen.data.columns import as_keys, as_labels, is_key, missing_in, public_order
+from dampen.data.columns import (
+    as_keys,
+    as_labels,
+    is_arrow,
+    is_key,
+    missing_in,
+    public_order,
+)
 from dampen.data.source import (
     Batch,
     CellOf,
@@ -656,7 +663,7 @@ class _Ids:
 def without_id(chunk: Chunk) -> NDArray[np.bool_]:
     """Which rows belong to nobody."""
     missing = missing_in(chunk)
-    if hasattr(chunk, "to_pylist"):
+    if is_arrow(chunk):
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -681,7 +688,7 @@ def _part_of(chunk: Chunk, parts: int) -> IntArray:
 def _arrow(chunk: Chunk) -> Any:
     import pyarrow as pa
 
-    return chunk if hasattr(chunk, "to_pylist") else pa.array(chunk)
+    return chunk if is_arrow(chunk) else pa.array(chunk)
 
 
 def _close(arrays: list[Any], most: int) -> IntArray | None:
@@ -703,7 +710,7 @@ def _alike(chunk: Chunk) -> Any:
     """
     import pyarrow as pa
 
-    if hasattr(chunk, "to_pylist"):
+    if is_arrow(chunk):
         return _plain(chunk)
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
         return pa.array(chunk)

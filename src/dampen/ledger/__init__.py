@@ -1,5 +1,6 @@
 """A budget that persists: `Ledger(path)`, and `ledger[name]` to pass to a release as `budget=`."""
 
+from dampen.core.losses import ANY, Loss
 from dampen.errors import ExposedLedgerWarning
 from dampen.ledger.accounts import (
     Account,
@@ -17,6 +18,7 @@ from dampen.ledger.policy import DataSet, Policy, check_policy, load_policy
 from dampen.ledger.state import Balance, Limit, Spent, Status
 
 __all__ = [
+    "ANY",
     "Account",
     "Balance",
     "Charge",
@@ -27,6 +29,7 @@ __all__ = [
     "Kind",
     "Ledger",
     "Limit",
+    "Loss",
     "Policy",
     "Spent",
     "Status",

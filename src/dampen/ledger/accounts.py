@@ -47,6 +47,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
+from dampen.core.losses import Loss
 from dampen.core.sampling import SystemEntropy
 from dampen.core.selection import Neighbours
 from dampen.core.zcdp import rho_within
@@ -355,6 +356,7 @@ class Ledger:
         location: str = "",
         leaks: tuple[str, ...] = (),
         unit: str = "",
+        losses: Sequence[Loss] = (),
     ) -> str:
         """Takes ε from a budget, durably, or refuses and takes nothing.
 
@@ -370,12 +372,14 @@ class Ledger:
             location: where the data lies; only a fingerprint of this text is used.
             leaks: public parameters that were taken from the data.
             unit: for add-remove-unit, what one unit is called, such as "patient".
+            losses: what its parts lose, where they are known to lose less than any ε-DP release:
+                for `composed`.  Their ε add up to that of the release.
 
         Returns:
             The id of the entry.
 
         Raises:
-            ParameterError: if ε, ρ, a text or the relation is not valid.
+            ParameterError: if ε, ρ, a text, the relation or the losses are not valid.
             BudgetError: if there is no such budget, it refuses, or the ledger cannot be written.
         """
         request = charge_request(
@@ -389,6 +393,7 @@ class Ledger:
             leaks=leaks,
             location=location,
             unit=unit,
+            losses=tuple(losses),
         )
         return self._charge(name, request)
 
@@ -504,9 +509,10 @@ class Ledger:
     def composed(self, name: str) -> Fraction:
         """The ε of all that was spent, at the budget's δ, by numerical composition: a report.
 
-        It holds if the price of every charge was fixed beforehand (`zcdp`), so that it pays for
-        nothing; `spent` is what the budget counts, and never less.  Charges of a ρ well below that
-        of their ε, or without an ε, are converted from zCDP, at half of δ.
+        It holds if price and noise of every charge were fixed beforehand (`dampen.core.losses`), so
+        that it pays for nothing; `spent` is what the budget counts, and never less.  A charge that
+        states no losses counts as the worst release of its ε; one without an ε, or of a ρ well
+        below that of its losses, by its ρ.
         """
         return composed(self.balance(name), self.history(name))
 
@@ -617,6 +623,7 @@ class Account:
             location=self.location,
             delta=cost.delta,
             unit=cost.unit,
+            losses=cost.losses,
         )
 
     def _write(self, change: Change) -> None:

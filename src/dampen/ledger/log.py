@@ -20,6 +20,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple, Self
 
+from dampen.core.losses import Loss, read_losses
 from dampen.core.selection import Neighbours
 from dampen.errors import BudgetError, ParameterError
 from dampen.versions import library_version
@@ -191,6 +192,7 @@ class Charge:
     version: str
     delta: Fraction = Fraction(0)
     unit: str = ""
+    losses: tuple[Loss, ...] = ()
 
     @classmethod
     def of(cls, entry: Entry) -> Self:
@@ -211,7 +213,20 @@ class Charge:
             version=details["version"],
             delta=Fraction(details.get("delta", 0)),
             unit=details.get("unit", ""),
+            losses=_stated_losses(details),
         )
+
+
+def _stated_losses(details: Mapping[str, Any]) -> tuple[Loss, ...]:
+    """What the parts of a charge lose; none where nothing is said that can be relied on."""
+    if not details["epsilon"] or details.get("delta"):
+        return ()
+    try:
+        losses = read_losses(str(details.get("losses", "")))
+    except ParameterError:
+        return ()
+    total = sum((each.total for each in losses), Fraction(0))
+    return losses if total == Fraction(details["epsilon"]) else ()
 
 
 def sealed(draft: Draft, after: Head) -> Row:

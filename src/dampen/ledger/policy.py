@@ -37,6 +37,7 @@ __all__ = [
     "Policy",
     "check_policy",
     "load_policy",
+    "near_ledger",
     "payable_by",
     "policy_of",
     "registered_name",
@@ -171,7 +172,8 @@ class Policy:
             named = " or ".join(map(repr, found.budgets))
             raise BudgetError(
                 f"The data set {found.name!r} can only be asked with the budget {named} "
-                f"({self.source}). Nothing was charged, no data was read."
+                f"({self.source}). Name the data set in place of the file, or add --budget. "
+                "Nothing was charged, no data was read."
             )
         return found
 
@@ -223,6 +225,19 @@ def payable_by(budget: str, config: str | os.PathLike[str] | None = None) -> Dat
     """
     asked = folded(budget)
     return next((each for each in _near_sets(config) if asked in map(folded, each.budgets)), None)
+
+
+def near_ledger(config: str | os.PathLike[str] | None = None) -> str | None:
+    """The ledger of the policy that was named, or is the nearest.
+
+    Returns:
+        Its place; None if the policy names none, or several.
+
+    Raises:
+        ParameterError: if a policy cannot be read.
+    """
+    places = {each.ledger for each in _near_sets(config)}
+    return places.pop() if len(places) == 1 else None
 
 
 def _near_sets(config: str | os.PathLike[str] | None) -> tuple[DataSet, ...]:

@@ -9,13 +9,14 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
+from dampen.core.losses import Loss, text_of_losses
 from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, decimal_text, exact, price_text, short_text
 from dampen.errors import BudgetError, ParameterError, did_you_mean
 from dampen.ledger.log import Draft, Kind, bounded, key_of, stamp
 from dampen.ledger.state import Balance, Limit, State, Status
-from dampen.releases.cost import group_delta
+from dampen.releases.cost import check_losses, group_delta
 from dampen.schema.schema import protected
 
 __all__ = [
@@ -64,6 +65,7 @@ class ChargeRequest:
         location: a fingerprint of where the data lies, if that is known.
         delta: of an (ε, δ)-DP release; 0 for a pure one.
         unit: what is protected with all that belongs to it, such as "patient"; empty if nothing is.
+        losses: of its parts, where they are known to lose less than any ε-DP release.
     """
 
     epsilon: Fraction | None
@@ -73,6 +75,7 @@ class ChargeRequest:
     location: str = ""
     delta: Fraction = Fraction(0)
     unit: str = ""
+    losses: tuple[Loss, ...] = ()
 
     @property
     def costs(self) -> tuple[Fraction | None, Fraction, Fraction]:
@@ -98,11 +101,13 @@ def charge_request(
     location: str,
     delta: Fraction = Fraction(0),
     unit: str = "",
+    losses: tuple[Loss, ...] = (),
 ) -> ChargeRequest:
     """A charge to ask for.
 
     Raises:
-        ParameterError: if there is neither ε nor ρ, or one is not valid, or a text is too long.
+        ParameterError: if there is neither ε nor ρ, or one is not valid, or a text is too long, or
+            losses do not add up to ε.
     """
     e = None if epsilon is None else exact(epsilon)
     if rho is not None:
@@ -120,7 +125,9 @@ def charge_request(
         **stamp(),
     }
     named = unit_of(neighbours, unit)
-    return ChargeRequest(e, r, neighbours, note, fingerprint(location), delta, named)
+    check_losses(losses, e, delta)
+    bounded(text_of_losses(losses), "losses")
+    return ChargeRequest(e, r, neighbours, note, fingerprint(location), delta, named, losses)
 
 
 def unit_of(neighbours: Neighbours, unit: str) -> str:
@@ -204,7 +211,10 @@ def _in_steps(request: ChargeRequest, steps: int) -> ChargeRequest:
     delta = request.delta
     if delta and request.epsilon is not None:
         delta = group_delta(delta, request.epsilon, steps)
-    return replace(request, epsilon=epsilon, rho=request.rho * steps**2, delta=delta)
+    losses = request.losses
+    if steps > 1 and request.epsilon is not None and not delta:
+        losses = tuple(each.grouped(steps) for each in losses or (Loss(request.epsilon),))
+    return replace(request, epsilon=epsilon, rho=request.rho * steps**2, delta=delta, losses=losses)
 
 
 def _details(request: ChargeRequest) -> dict[str, Any]:
@@ -214,6 +224,7 @@ def _details(request: ChargeRequest) -> dict[str, Any]:
         **({"delta": decimal_text(request.delta)} if request.delta else {}),
         "neighbours": request.neighbours.value,
         **({"unit": request.unit} if request.unit else {}),
+        **({"losses": text_of_losses(request.losses)} if request.losses else {}),
         **request.note,
     }
 

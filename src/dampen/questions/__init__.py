@@ -4,15 +4,17 @@ A new question is its file and its line here: command line, service, client, pag
 follow from its declaration (`dampen.releases.question`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from dampen.errors import did_you_mean
+
 if TYPE_CHECKING:
     from dampen.releases.question import Question
 
-__all__ = ["QUESTIONS", "Listed", "question_type"]
+__all__ = ["QUESTIONS", "Listed", "question_type", "which_question"]
 
 
 class Listed(NamedTuple):
@@ -67,6 +69,27 @@ QUESTIONS: Mapping[str, Listed] = {
     ),
 }
 """The name of every question; the class that declares it is loaded when it is first used."""
+
+
+ELSEWHERE: Mapping[str, str] = {
+    "median": "percentile with p = 50",
+    "quantile": "percentile with p in percent, such as 90",
+    "max": "percentile with p = 99",
+    "min": "percentile with p = 1",
+    "sum": "total",
+    "average": "mean",
+    "avg": "mean",
+    "mode": "most-frequent",
+    "value-counts": "histogram, or keys",
+    "unique": "keys",
+}
+"""What pandas and SQL call a question."""
+
+
+def which_question(name: str, known: Iterable[str]) -> str:
+    """A sentence on what an unknown question may have meant; nothing where that is not known."""
+    meant = ELSEWHERE.get(name.lower().replace("_", "-"))
+    return did_you_mean(name, known) if meant is None else f" Ask for {meant}."
 
 
 @cache

@@ -54,7 +54,7 @@ from dampen.data.open import is_engine, open_columns, open_table
 from dampen.data.source import Kind, Opened, columns_of, require_labels, require_numbers
 from dampen.data.units import UnitTable, quantum_of, unit_kind
 from dampen.epsilon import Epsilon, decimal_text
-from dampen.errors import ParameterError
+from dampen.errors import ParameterError, a_thing
 from dampen.questions.frequency import MostFrequent
 from dampen.questions.groups.statistics import Exact
 from dampen.questions.keys import (
@@ -134,7 +134,8 @@ class CountQuestion:
         """Persons, or rows with those of heavy users cut; where groups are found, weights."""
         if self.delta is None:
             return counted_people(self, source, schema, price, cells=1)
-        return replace(self._found(source), people=Sharing.of_rows(schema))
+        weighing = Sharing.of_people if schema.rows_per_unit == 1 else Sharing.of_rows
+        return replace(self._found(source), people=weighing(schema))
 
     def _found(self, source: Opened) -> KeysMethod:
         """The groups come with their counts, so that nothing else is asked."""
@@ -579,7 +580,7 @@ def _edges(given: Any) -> tuple[Fraction, ...]:
     """A list of edges, ascending."""
     wanted = "Expected bins= to be a number of bins, or a list of ascending edges"
     if isinstance(given, str | bytes | Mapping):
-        raise ParameterError(f"{wanted}, got a {type(given).__name__}.")
+        raise ParameterError(f"{wanted}, got {a_thing(given)}.")
     try:
         edges = tuple(Fraction(str(as_bound(edge))) for edge in given)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):

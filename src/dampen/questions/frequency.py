@@ -40,7 +40,7 @@ from dampen.core.sampling import Entropy, discrete_laplace, geometric
 from dampen.core.scores import Global, Shifted
 from dampen.core.selection import IntArray, Neighbours, Selection, check_k
 from dampen.data.cells import ANY_GROUP, Grouping, Keyed, LabelKey
-from dampen.data.columns import Lookup, as_labels
+from dampen.data.columns import Lookup, as_labels, public_labels
 from dampen.data.memory import MemoryTable, as_counts, is_counts
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Kind, Opened, is_opened, reading, require_labels
@@ -121,16 +121,7 @@ class MostFrequent:
     joint = MappingProxyType({Global(): 1.0, Shifted(): 1.0})
 
     def __post_init__(self) -> None:
-        if isinstance(self.categories, str):
-            raise ParameterError("Expected categories to be a list, got one text.")
-        if len(self.categories) == 0:
-            raise ParameterError("Expected at least one category, got none.")
-        try:
-            different = len(set(self.categories))
-        except TypeError:
-            raise ParameterError("Expected categories such as text or numbers.") from None
-        if different < len(self.categories):
-            raise ParameterError("Expected different categories; some occur twice.")
+        public_labels(self.categories, "categories")
 
     @property
     def candidates(self) -> Sequence[Hashable]:

@@ -257,6 +257,7 @@ class KeysMethod:
             delta=self.delta,
             rows=rows,
             unit="people" if self.people is not None and self.people.distinct else "rows",
+            what="group" if self.query == "count" else "value",
         )
 
     def leaks(self) -> tuple[Leak, ...]:

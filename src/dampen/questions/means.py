@@ -128,7 +128,7 @@ from dampen.releases.question import (
 )
 from dampen.releases.release import Release
 from dampen.releases.units import OfUnits, persons, shares, weighed
-from dampen.schema.schema import Schema
+from dampen.schema.schema import FIRST_DAY, Schema
 
 __all__ = [
     "MeanQuestion",
@@ -184,7 +184,8 @@ def finding_range(asked: "Ranged", *, around_zero: bool) -> Finding | None:
     if asked.lower is not None and asked.upper is not None:
         return None
     known: dict[str, Exact | None]
-    known = {"lower": as_bound(asked.lower), "upper": as_bound(asked.upper)}
+    lower = None if asked.lower == FIRST_DAY else as_bound(asked.lower)
+    known = {"lower": lower, "upper": as_bound(asked.upper)}
     if around_zero:
         zeros = {name: 0 for name, end in known.items() if end is not None and float(end) == 0}
         known = {"lower": None, "upper": None, **zeros}
@@ -344,7 +345,7 @@ class RangeMethod:
     def first_cost(self, cost: Cost, /) -> Cost:
         """Of the size, after which the rest is not charged if there are too few rows."""
         epsilon = self._shares[0] * cost.epsilon
-        return replace(cost, epsilon=epsilon, rho=GUMBEL.rho(epsilon))
+        return replace(cost, epsilon=epsilon, rho=GUMBEL.rho(epsilon), losses=())
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         whole = epsilon / sum(self.question.shares, Fraction(0))
@@ -357,8 +358,8 @@ class RangeMethod:
             )
             return Accuracy(float(needed), "rows", sentence, chance=True)
         sentence = (
-            f"The range of the values is found with a share of ε, from {needed:,} rows on; values "
-            "outside it count as its nearer end, also in the interval."
+            f"A share of ε finds the range of the values, which needs {needed:,} rows or more. "
+            "Values outside it count as its nearer end, also in the interval."
         )
         return Accuracy(float(needed), "rows", sentence)
 
@@ -536,7 +537,7 @@ class TotalQuestion:
         "exact",
         "Public distance of the grid to which values are rounded; a fine one if left out.",
         default=None,
-        fact=Fact("step", of="value"),
+        fact=Fact("step", of="value", optional=True),
     )
     kind: str | None = kind_parameter()
     by: str | None = by_parameter("number")
@@ -610,7 +611,7 @@ class MeanQuestion:
         "exact",
         "Public distance of the grid to which values are rounded; a fine one if left out.",
         default=None,
-        fact=Fact("step", of="value"),
+        fact=Fact("step", of="value", optional=True),
     )
     kind: str | None = kind_parameter()
     by: str | None = by_parameter("number")

@@ -290,7 +290,7 @@ def by_distance(
         return Accuracy(float(most), unit, sentence, chance=True)
     away = f"farther from {target} than {than}" if than else f"from {target}"
     but = f", not counting {aside}" if aside else ""
-    sentence = f"{RUNS} {subject} is at most {whole:,} {unit} {away}{but}."
+    sentence = f"{RUNS} {subject} is at most {counted(whole, unit)} {away}{but}."
     error = float(whole) if most is None else min(float(whole), most)
     if usual is None or rounded_up(usual) >= error:
         return Accuracy(error, unit, sentence)
@@ -326,7 +326,10 @@ def of_numbers(told: Accuracy, source: Opened, column: str) -> Accuracy:
     """
     if all(field.name != column or field.holds is not None for field in source.fields):
         return told
-    hint = "Only numbers count here. If the column holds dates, pass kind='date'."
+    hint = (
+        "Only numbers count here. If the column holds dates, pass kind='date'; if its decimals "
+        "have a comma, state decimal=',' for the data set."
+    )
     return replace(told, sentence=f"{told.sentence} {hint}")
 
 
@@ -383,6 +386,7 @@ def by_threshold(
     delta: Fraction,
     rows: int | None,
     unit: str = "rows",
+    what: str = "value",
 ) -> Accuracy:
     """The accuracy of values that are released if enough rows have them.
 
@@ -393,6 +397,7 @@ def by_threshold(
         delta: of the release.
         rows: a public bound on the number of rows, if there is one.
         unit: what is counted, "rows" or "people".
+        what: is released, "value" or "group".
 
     >>> print(by_threshold(16, 14, epsilon=Fraction(1), delta=Fraction(1, 10**6), rows=None))
     In at least 9 of 10 runs a value with 16 rows or more is released. Released counts are at most \
@@ -401,13 +406,13 @@ def by_threshold(
     if rows is not None and rows < found:
         sentence = (
             f"ε = {decimal_text(epsilon)} and δ = {decimal_text(delta)} are too small for {rows:,} "
-            f"rows: only a value with {found:,} {unit} or more is released in 9 of 10 runs. "
+            f"rows: only a {what} with {found:,} {unit} or more is released in 9 of 10 runs. "
             f"Use ε ≥ {_larger_epsilon(epsilon, found, rows / 10)}."
         )
         return Accuracy(float(found), unit, sentence, chance=True)
     sentence = (
-        f"{RUNS} a value with {found:,} {unit} or more is released. Released counts are at most "
-        f"{farthest:,} {unit} off."
+        f"{RUNS} a {what} with {counted(found, unit)} or more is released. Released counts are at "
+        f"most {counted(farthest, unit)} off."
     )
     return Accuracy(float(found), unit, sentence)
 
@@ -589,7 +594,9 @@ def counted(number: int, unit: str) -> str:
     >>> counted(1, "rows"), counted(1200, "rows")
     ('1 row', '1,200 rows')
     """
-    return f"{number:,} {unit.removesuffix('s') if number == 1 else unit}"
+    if number != 1:
+        return f"{number:,} {unit}"
+    return "1 person" if unit == "people" else f"1 {unit.removesuffix('s')}"
 
 
 def in_unit(told: Accuracy, unit: str) -> Accuracy:

@@ -40,7 +40,7 @@ from dampen.core.mechanisms import Mechanism, check_joint, named, select
 from dampen.core.sampling import Entropy, InsecureEntropy, SystemEntropy
 from dampen.core.selection import Neighbours, Problem, check_k
 from dampen.data.open import located
-from dampen.epsilon import Epsilon
+from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import (
     AccuracyWarning,
     BudgetError,
@@ -224,7 +224,13 @@ class Planned:
     accuracy: Accuracy
 
     def __repr__(self) -> str:
-        return f"Planned(cost={self.cost!r}, accuracy={self.accuracy!r})"
+        price = self.cost.price.replace(" ", "=")
+        delta = f", delta={decimal_text(self.cost.delta)}" if self.cost.delta else ""
+        return f"Planned({price}{delta}, accuracy={self.accuracy.sentence!r})"
+
+    def __str__(self) -> str:
+        """The cost and the accuracy, one to a line."""
+        return f"cost: {self.cost.price}\naccuracy: {self.accuracy.sentence}"
 
     def warn(self) -> None:
         """Warns, before the charge, about leaks and about an answer that would be a guess."""
@@ -253,6 +259,7 @@ class Planned:
             epsilon=self.cost.epsilon - first.epsilon,
             rho=self.cost.rho - first.rho,
             delta=self.cost.delta - first.delta,
+            losses=(),
         )
 
     def begin(self, paid: "Paid") -> Release | Rest:

@@ -1,13 +1,14 @@
 """The cost of a release, the budget that pays for it and the offered price."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp
 from typing import Protocol, runtime_checkable
 
+from dampen.core.losses import ANY, Loss
 from dampen.core.mechanisms import Mechanism
-from dampen.core.noise import pure_rho
+from dampen.core.noise import EXPONENTIAL, LAPLACE, pure_rho
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, asked_epsilon, exact, price_text, short_text
 from dampen.errors import ParameterError
@@ -18,6 +19,7 @@ __all__ = [
     "Cost",
     "Keeper",
     "Price",
+    "check_losses",
     "composed_cost",
     "group_delta",
     "grouped",
@@ -86,6 +88,12 @@ class Cost:
         pure: whether ε holds; False for Gaussian noise, which is ρ-zCDP alone.
         unit: where ε protects a unit with all that belongs to it, what it is called: the column
             that names the person, or "source".
+        losses: what its parts lose, if that is less than any ε-DP release does: their ε add up to
+            that of the release (`dampen.core.losses`).  Of a release that is not pure, or has a δ,
+            there is none.
+
+    Raises:
+        ParameterError: if the parts do not add up.
     """
 
     epsilon: Fraction
@@ -97,6 +105,15 @@ class Cost:
     delta: Fraction = Fraction(0)
     pure: bool = True
     unit: str = ""
+    losses: tuple[Loss, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_losses(self.losses, self.pure_epsilon, self.delta)
+
+    @property
+    def parts(self) -> tuple[Loss, ...]:
+        """What its parts lose; where nothing is known of them, what any ε-DP release does."""
+        return self.losses or (Loss(self.epsilon),)
 
     @property
     def protects(self) -> str:
@@ -112,6 +129,20 @@ class Cost:
     def price(self) -> str:
         """ε, or ρ where there is no ε, in words."""
         return price_text(self.pure_epsilon, self.rho)
+
+
+def check_losses(losses: Iterable[Loss], epsilon: Fraction | None, delta: Fraction) -> None:
+    """Refuses losses that are not those of a release.
+
+    Raises:
+        ParameterError: if there are some, and the release has a δ, or another ε than they have.
+    """
+    total = sum((each.total for each in losses), Fraction(0))
+    if total and (delta or total != epsilon):
+        raise ParameterError(
+            f"Expected losses that add up to the epsilon of a release without delta, got "
+            f"{short_text(total, up=True)}."
+        )
 
 
 def group_delta(delta: Fraction, epsilon: Fraction, steps: int) -> Fraction:
@@ -139,16 +170,18 @@ def grouped(step: Cost, steps: int, neighbours: Neighbours) -> Cost:
     """The cost of a release for `steps` steps of its relation, which make one of another.
 
     Group privacy: m ε, and m² ρ (Bun and Steinke 2016, Proposition 1.9).  A pure release is mε-DP,
-    which may be the lower ρ.
+    which may be the lower ρ, and loses it in m steps.
     """
     epsilon = steps * step.epsilon
     rho = steps**2 * step.rho
+    known = step.pure and not step.delta and steps > 1
     return replace(
         step,
         epsilon=epsilon,
         rho=min(rho, pure_rho(epsilon)) if step.pure else rho,
         delta=group_delta(step.delta, step.epsilon, steps),
         neighbours=neighbours,
+        losses=tuple(each.grouped(steps) for each in step.parts) if known else step.losses,
     )
 
 
@@ -190,7 +223,17 @@ def selection_cost(
     """
     epsilon = mechanism.asked_epsilon(price.epsilon, price.rho, k, norm)
     rho = _shown(mechanism.rho(epsilon, k, norm), price)
-    return Cost(epsilon, rho, query, mechanism.name, neighbours, leaks)
+    losses = _selection_losses(mechanism, epsilon, k)
+    return Cost(epsilon, rho, query, mechanism.name, neighbours, leaks, losses=losses)
+
+
+def _selection_losses(mechanism: Mechanism, epsilon: Fraction, k: int) -> tuple[Loss, ...]:
+    """Continuous noise on all scores, or one draw after the other; ρ tells more of Gumbel noise."""
+    if mechanism.noise == LAPLACE:
+        return (Loss(epsilon, ANY),)
+    if mechanism.noise == EXPONENTIAL and mechanism.shift is None and k > 1:
+        return (Loss(epsilon / k, times=k),)
+    return ()
 
 
 def composed_cost(
@@ -203,17 +246,26 @@ def composed_cost(
     rho: Callable[[Fraction], Fraction] = pure_rho,
     delta: Fraction = Fraction(0),
     pure: bool = True,
+    losses: Callable[[Fraction], tuple[Loss, ...]] = lambda _: (),
 ) -> Cost:
     """The cost of a release that is ε-DP in all, or (ε, δ)-DP, and made of several parts.
 
     `rho` of ε is its cost in zCDP, the sum of its parts' own; where nothing is known of them, that
     of any ε-DP release.  With a δ it is δ-approximate zCDP of that ρ (Bun and Steinke 2016): P and
     Q are within δ of two laws that are ε-DP to each other.  A release that is not pure is ρ-zCDP
-    alone.
+    alone.  `losses` of ε are what the parts of one that is pure lose.
     """
     epsilon = price.asked(rho)
     return Cost(
-        epsilon, _shown(rho(epsilon), price), query, mechanism, neighbours, leaks, delta, pure
+        epsilon,
+        _shown(rho(epsilon), price),
+        query,
+        mechanism,
+        neighbours,
+        leaks,
+        delta,
+        pure,
+        losses=losses(epsilon) if pure else (),
     )
 
 

@@ -186,7 +186,7 @@ class Replacing:
         return self.method.draw(source, epsilon / 2, entropy)
 
     def first_cost(self, cost: Cost, /) -> Cost | None:
-        step = replace(cost, epsilon=cost.epsilon / 2, rho=cost.rho / 4)
+        step = replace(cost, epsilon=cost.epsilon / 2, rho=cost.rho / 4, losses=())
         first = first_cost(self.method, step)
         return None if first is None else grouped(first, 2, Neighbours.REPLACE_ONE)
 
@@ -331,6 +331,7 @@ class InTwoSteps:
             rho=first.rho + second.rho,
             mechanism=f"{first.mechanism}, {second.mechanism}",
             delta=first.delta + second.delta,
+            losses=(),
         )
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
@@ -434,12 +435,18 @@ class Measured:
     def cost(self, price: Price, /) -> Cost:
         """ε in all.  In zCDP ρ₁ + ρ₂."""
         epsilon = price.asked(self._rho)
-        named = self.method.cost(Price((1 - self.share) * epsilon))
-        return replace(named, epsilon=epsilon, rho=self._rho(epsilon))
+        named, measured = self._costs(epsilon)
+        pure = all(each.pure and not each.delta for each in (named, measured))
+        losses = named.parts + measured.parts if pure else ()
+        return replace(named, epsilon=epsilon, rho=named.rho + measured.rho, losses=losses)
 
     def _rho(self, epsilon: Fraction) -> Fraction:
-        first = self.method.cost(Price((1 - self.share) * epsilon))
-        return first.rho + self._second.cost(Price(self.share * epsilon)).rho
+        return sum((each.rho for each in self._costs(epsilon)), Fraction(0))
+
+    def _costs(self, epsilon: Fraction) -> tuple[Cost, Cost]:
+        """Of the names, and of the numbers."""
+        named = self.method.cost(Price((1 - self.share) * epsilon))
+        return named, self._second.cost(Price(self.share * epsilon))
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """That of the names; its sentence has that of the numbers too."""

@@ -61,6 +61,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from dampen.core.losses import Loss
 from dampen.core.noise import laplace_rho
 from dampen.core.sampling import (
     LARGEST_SCALE,
@@ -661,12 +662,18 @@ def noise_for(price: Price) -> IntegerNoise:
 def noise_cost(price: Price, query: str, noise: IntegerNoise, moved: int = 1) -> Cost:
     """The cost of integer noise of scale Δ/ε: ε, or with Gaussian noise ρ = ε²/2 alone.
 
-    `moved` is Δ: what a row moves the integers by, in the 1-norm.
+    `moved` is Δ: what a row moves the integers by, in the 1-norm.  Laplace noise loses ε in Δ
+    steps.
     """
     pure = noise == LAPLACE
-    rho = partial(laplace_rho, steps=moved) if pure else quadratic(Fraction(1, 2))
     return composed_cost(
-        Neighbours.ADD_REMOVE_ROW, price, query=query, mechanism=noise, rho=rho, pure=pure
+        Neighbours.ADD_REMOVE_ROW,
+        price,
+        query=query,
+        mechanism=noise,
+        rho=partial(laplace_rho, steps=moved) if pure else quadratic(Fraction(1, 2)),
+        pure=pure,
+        losses=lambda epsilon: (Loss(epsilon, moved),) if moved > 1 else (),
     )
 
 

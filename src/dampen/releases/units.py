@@ -92,7 +92,8 @@ class OfUnits:
         return self.method.leaks()
 
     def first_cost(self, cost: Cost, /) -> Cost | None:
-        step = replace(cost, epsilon=cost.epsilon / self.steps, rho=cost.rho / self.steps**2)
+        epsilon = cost.epsilon / self.steps
+        step = replace(cost, epsilon=epsilon, rho=cost.rho / self.steps**2, losses=())
         first = first_cost(self.method, step)
         return None if first is None else grouped(first, self.steps, Neighbours.ADD_REMOVE_UNIT)
 

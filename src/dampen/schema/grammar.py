@@ -696,7 +696,7 @@ CONFIRM = """# A draft: confirm every line. State only what is known without loo
 name = {name}
 files = [{file}]
 budgets = [{name}]
-unit = "row"                # what ε protects: one row
+unit = "row"                # what ε protects: one row; or a person, by the name of their column
 units-public = false        # true only if the number of rows is public
 # rows = 1000               # a public bound on the number of rows, if there is one
 
@@ -705,7 +705,8 @@ units-public = false        # true only if the number of rows is public
 TAKEN = "# taken from the data: confirm that it is public"
 NUMBERS = "{ lower = 0, upper = 100 }    # the public range"
 VALUES = '["A", "B"]    # the public list of values'
-EITHER = '["A", "B"]    # the public list of values; or { lower = 0, upper = 100 }, a public range'
+EITHER = '["A", "B"]    # the public list; or { lower = 0, upper = 100 }; or { dates = true }'
+DATES = "{ dates = true }    # or { lower = 2024-01-01, upper = 2025-12-31 }, the public range"
 
 
 def draft_data(data: Any, *, file: str, name: str, look: bool = False, header: bool = False) -> str:
@@ -730,7 +731,10 @@ def _open_line(field: SourceField) -> str:
     """A column of which only its name, and perhaps its type, is known."""
     if field.holds == "other":
         return f"# {written_key(field.name)}: {field.type} cannot be asked about"
-    facts = EITHER if field.holds is None else NUMBERS if field.holds == "numbers" else VALUES
+    if (field.type or "").lower().startswith(("date", "timestamp")):
+        facts = DATES
+    else:
+        facts = {None: EITHER, "numbers": NUMBERS}.get(field.holds, VALUES)
     return f"# {written_key(field.name)} = {facts}"
 
 

@@ -55,6 +55,8 @@ FINEST_BINS = 160
 """Of equal width, where a model chooses how many it has."""
 MOST_BINS = 2**15 - 1
 LARGEST = sys.float_info.max
+FIRST_DAY = date(1900, 1, 1)
+"""The lower end of dates where nobody states one: it says that a column holds dates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +100,21 @@ class Numbers:
 
     def _read_dates(self) -> None:
         """Ends that are dates, as days since 1970-01-01."""
-        if not any(isinstance(each, date) for each in (self.lower, self.upper)):
+        if all(isinstance(each, int | float) for each in (self.lower, self.upper)):
             return
-        from dampen.data.columns import as_bound
+        from dampen.data.columns import as_bound, measure_of_bounds
 
-        object.__setattr__(self, "dates", True)
         for name in ("lower", "upper"):
-            object.__setattr__(self, name, as_bound(getattr(self, name)))
+            stated = getattr(self, name)
+            try:
+                object.__setattr__(self, name, float(as_bound(stated)))
+            except (TypeError, ValueError, OverflowError):
+                raise ParameterError(
+                    f"Expected {name} to be a number or a date such as '2024-12-31', got "
+                    f"{stated!r}."
+                ) from None
+            if measure_of_bounds([stated]) in ("date", "time"):
+                object.__setattr__(self, "dates", True)
 
     def end(self, name: Literal["lower", "upper"]) -> Any:
         """An end as questions take it: a number, a date, or None if it is not stated.
@@ -117,7 +127,7 @@ class Numbers:
         from dampen.data.columns import in_own_type
 
         if math.isnan(number):
-            return date(1900, 1, 1) if name == "lower" else None
+            return FIRST_DAY if name == "lower" else None
         return in_own_type(number, "date" if number == int(number) else "time")
 
     @property
@@ -522,6 +532,12 @@ def _categories(schema: Schema, name: str) -> Categories:
     column = schema.column(name)
     if isinstance(column, Categories):
         return column
+    if isinstance(column, Names):
+        raise ParameterError(
+            f"Column {name!r} is stated to hold the names of rows, dampen.names(), of which there "
+            "is no list. To count its values, list them, or leave it out of columns= and pass "
+            "delta=."
+        )
     raise ParameterError(
         f"Column {name!r} has no public list of values. "
         f"{_choice(schema, Categories, 'a column with listed values')}"

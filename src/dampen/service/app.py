@@ -260,7 +260,8 @@ def _add_sql(app: FastAPI, service: Service) -> None:
     async def asked(request: Request) -> tuple[Token, "Statement", Body]:
         who = service.caller(request.scope)
         body = _checked(Sql, await request.body())
-        statement = await workflow.work(partial(workflow.statement, who, body.statement))
+        read = partial(workflow.statement, who, body.statement, body.delta)
+        statement = await workflow.work(read)
         return who, statement, body_of(statement, dict(body))
 
     async def ask(request: Request) -> Response:

@@ -359,9 +359,7 @@ def example(schema: Schema, name: str) -> dict[str, Any] | None:
     if declared.data == "edges":
         enough = schema.graph is not None and schema.unit in ("edge", "source")
     else:
-        needed = [fact for _, fact in _declared_facts(name) if not fact.of]
-        has_rows = schema.unit == "row" or schema.people is not None
-        enough = has_rows and all(fact_of(schema, fact, {}) is not None for fact in needed)
+        enough = schema.unit == "row" or schema.people is not None
     if not enough:
         return None
     asked: dict[str, Any] = {}
@@ -455,6 +453,7 @@ class Sql(Body):
     """One SELECT statement about one data set, which is one private question."""
 
     statement: Annotated[str, StringConstraints(min_length=1, max_length=10_000)]
+    delta: Number | None = Field(None, description="Finds groups that the data set does not list.")
 
 
 class Login(_Body):
@@ -543,11 +542,26 @@ class Misshapen(Protocol):
     def errors(self) -> Any: ...
 
 
+OF_SHAPES = ("body", "str", "int", "float", "bool")
+"""What pydantic adds to the place of a mistake."""
+
+
 def mistake(error: Misshapen) -> str:
     """What is wrong with a body, in one sentence."""
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "body")
-    return f"Expected another {where or 'body'}: {first['msg']}. Nothing was charged."
+    parts = [str(part) for part in first["loc"] if part not in OF_SHAPES]
+    where = ".".join(part for part in parts if part.isidentifier() or part.isdecimal())
+    where = where or "the body"
+    told = str(first["msg"])
+    if first["type"] == "missing":
+        return f"Expected {where}, which is missing. Nothing was charged."
+    if first["type"] == "extra_forbidden":
+        return f"There is no parameter {where} here. Nothing was charged."
+    if told.startswith("Input should be "):
+        told = f"Expected {where} to be {told.removeprefix('Input should be ')}"
+    else:
+        told = f"Expected another {where}: {told}"
+    return f"{told}. Nothing was charged."
 
 
 def options_of(question: str, stated: Mapping[str, Any], paying: Mapping[str, Any]) -> Body:

@@ -444,7 +444,7 @@ class Workflow:
         asked = question_of(served, name, options)
         return Prepared(asked, accounts, caller, reuse)
 
-    def statement(self, caller: Token, text: Any) -> "Statement":
+    def statement(self, caller: Token, text: Any, delta: Any = None) -> "Statement":
         """What a statement of SQL asks of a data set that a caller may ask.
 
         Raises:
@@ -459,7 +459,7 @@ class Workflow:
             raise ParameterError(
                 "This service was installed without SQL. Ask its operator to install dampen[sql]."
             ) from None
-        return asked.about(self.catalogue.served(caller, asked.dataset).schema)
+        return asked.about(self.catalogue.served(caller, asked.dataset).schema, delta)
 
     def plan(self, asked: Asked) -> Planned:
         """Method, price and accuracy of a question; no row is read.

@@ -261,8 +261,9 @@ BEGIN
       AND length(contents[i]) < 100000
       AND dampen_says(contents[i], ARRAY['epsilon', 'rho', 'delta', 'neighbours', 'query',
         'mechanism', 'analyst', 'dataset', 'leaks', 'time', 'version', 'converted', 'why', 'rule',
-        'repeats', 'unit'])
+        'repeats', 'unit', 'losses'])
       AND length(coalesce(said ->> 'unit', '')) < 10000
+      AND length(coalesce(said ->> 'losses', '')) < 10000
       AND said ->> 'rho' ~ amount AND (said ->> 'epsilon' = '' OR said ->> 'epsilon' ~ amount)
       AND coalesce(said ->> 'delta' ~ amount, true)
       AND said ->> 'neighbours' IN (

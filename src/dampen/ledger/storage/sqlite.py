@@ -282,7 +282,7 @@ def require(path: Path) -> None:
     if not present:
         raise BudgetError(
             f"There is no ledger {path}. Create a budget first: "
-            "dampen budget create NAME --epsilon E --neighbours RELATION."
+            f"dampen budget create NAME --epsilon E --neighbours RELATION --ledger {path}"
         )
 
 

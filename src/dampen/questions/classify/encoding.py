@@ -45,6 +45,7 @@ from dampen.schema import schema as facts
 __all__ = [
     "Bins",
     "BoolArray",
+    "Branches",
     "Branching",
     "Candidates",
     "Categories",
@@ -58,6 +59,8 @@ LEAKED_BINS = 10
 COARSEST = 10
 """Bins of naive Bayes, where their number is left to it."""
 MOST_VALUES = 2**15
+CELLS = 4096
+"""Of a public hash, before its branches are chosen."""
 EPOCH = datetime(1970, 1, 1)
 MICROSECONDS = 86_400e6
 """Of a day."""
@@ -142,19 +145,14 @@ class Categories:
         ordered: whether they are cut in two.
         branches: values that are not listed share so many codes, after all others, by a hash of
             their text.
-        held: of the branches those with a code of their own, ascending; the others share one,
-            after them. None if each has its own.
 
     >>> Categories(["red", "blue"], branches=4).encode(["blue", "pink", "pink"]).tolist()
     [1, 4, 4]
-    >>> Categories(["red"], branches=4, held=(2,)).encode(["red", "pink", "green"]).tolist()
-    [0, 1, 2]
     """
 
     values: Sequence[Hashable]
     ordered: bool = False
     branches: int = 0
-    held: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.values) <= MOST_VALUES:
@@ -168,30 +166,10 @@ class Categories:
             raise ParameterError("Expected different categories; some occur twice.")
         if not 0 <= self.branches <= MOST_VALUES - len(values):
             raise ParameterError(f"Expected at most {MOST_VALUES} categories and branches.")
-        if self.held is not None and not _is_ascending(self.held, self.branches):
-            raise ParameterError(f"Expected ascending branches from 0 to {self.branches - 1}.")
         object.__setattr__(self, "values", values)
 
     def __len__(self) -> int:
-        return len(self.values) + len(self._other_names)
-
-    @cached_property
-    def _other_names(self) -> list[str]:
-        """Of the codes of values that are not listed."""
-        if self.held is None:
-            return [f"other {i + 1}/{self.branches}" for i in range(self.branches)]
-        return [*(f"other {i + 1}/{self.branches}" for i in self.held), "rest"]
-
-    @cached_property
-    def _place_of_branch(self) -> list[int]:
-        """The code of every branch."""
-        first = len(self.values)
-        if self.held is None:
-            return list(range(first, first + self.branches))
-        places = [first + len(self.held)] * self.branches
-        for place, branch in enumerate(self.held):
-            places[branch] = first + place
-        return places
+        return len(self.values) + self.branches
 
     @property
     def holds_missing(self) -> bool:
@@ -214,23 +192,66 @@ class Categories:
         if len(unlisted):
             labels = as_labels([column])
             held = [labels[i] for i in unlisted]
-            places = self._place_of_branch
-            place = {label: places[branch_of(label, self.branches)] for label in set(held)}
+            first = len(self.values)
+            place = {label: first + branch_of(label, self.branches) for label in set(held)}
             found = found.copy()
             found[unlisted] = np.array([place[label] for label in held])
         return found
 
     def describe(self, codes: Sequence[int]) -> str:
         """The categories, or the fewer that are left out."""
-        names = [*map(str, self.values), *self._other_names]
-        if len(codes) <= max(1, len(self) // 2):
-            return " or ".join(names[code] for code in codes)
-        chosen = set(codes)
-        left = [name for code, name in enumerate(names) if code not in chosen]
-        return f"not {' or '.join(left)}" if left else "any"
+        others = [f"other {i + 1}/{self.branches}" for i in range(self.branches)]
+        return _listed([*map(str, self.values), *others], codes)
 
 
-Domain: TypeAlias = Bins | Categories
+@dataclass(frozen=True)
+class Branches:
+    """Values that nobody listed, in `count` codes by a public hash; a missing one is one of them.
+
+    A value is in one of `CELLS` cells by its text, and the `salt` says in which branch a cell is.
+
+    >>> Branches(4, 5).encode(["red", "blue", None, "red"]).tolist()
+    [2, 1, 0, 2]
+    """
+
+    count: int
+    salt: int
+    ordered: ClassVar[bool] = False
+    kind: ClassVar[Kind] = "text"
+    holds_missing: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.count <= CELLS or not 0 <= self.salt < 2**32:
+            raise ParameterError(f"Expected 1 to {CELLS} branches, and a salt from 0 to 2^32 - 1.")
+
+    def __len__(self) -> int:
+        return self.count
+
+    def encode(self, column: Chunk, /) -> IntArray:
+        """The branch of every value."""
+        labels = as_labels([column])
+        cells = {label: cell_of(label) for label in set(labels)}
+        return self.of_cells(np.fromiter((cells[label] for label in labels), np.int64, len(labels)))
+
+    def of_cells(self, cells: IntArray) -> IntArray:
+        """The branch of every cell."""
+        return (mixed(cells, self.salt) % np.uint64(self.count)).astype(np.int64)
+
+    def describe(self, codes: Sequence[int]) -> str:
+        """The branches, or the fewer that are left out."""
+        return _listed([f"branch {i + 1}/{self.count}" for i in range(self.count)], codes)
+
+
+def _listed(names: Sequence[str], codes: Sequence[int]) -> str:
+    """The names of codes, or the fewer that are left out."""
+    if len(codes) <= max(1, len(names) // 2):
+        return " or ".join(names[code] for code in codes)
+    chosen = set(codes)
+    left = [name for code, name in enumerate(names) if code not in chosen]
+    return f"not {' or '.join(left)}" if left else "any"
+
+
+Domain: TypeAlias = Bins | Categories | Branches
 Classes: TypeAlias = Sequence[Hashable] | Bins
 """What a model predicts: one of several classes, or a number between the ends of equal steps."""
 
@@ -272,7 +293,7 @@ def as_domain(given: Any, name: str) -> Domain | None:
     The facts of a column, from a schema, are a domain too; None where they state no range and no
     values.
     """
-    if isinstance(given, Bins | Categories):
+    if isinstance(given, Bins | Categories | Branches):
         return given
     if isinstance(given, facts.Numbers):
         own: Missing | None = "own" if given.missing == "own" else None
@@ -420,12 +441,6 @@ def _plain_arrow(chunk: Any) -> Any:
     return chunk.cast("float64") if kinds.is_boolean(chunk.type) else chunk
 
 
-def _is_ascending(held: tuple[int, ...], branches: int) -> bool:
-    return all(type(each) is int for each in held) and all(
-        a < b for a, b in itertools.pairwise((-1, *held, branches))
-    )
-
-
 def branch_of(label: Hashable, branches: int) -> int:
     """The public branch of a value; the same for 1, 1.0 and "1"."""
     whole = isinstance(label, float) and label.is_integer()
@@ -434,6 +449,25 @@ def branch_of(label: Hashable, branches: int) -> int:
         return zlib.crc32(text.encode("utf-8", "surrogatepass")) % branches
     except Exception:  # whatever an object does
         return 0
+
+
+def is_text(label: Hashable) -> bool:
+    """Whether a cell that is no number holds something."""
+    return not is_missing(label) and label != ""
+
+
+def cell_of(label: Hashable) -> int:
+    """The public cell of a value: from 1 to `CELLS` by its text, 0 if it is missing."""
+    return 1 + branch_of(label, CELLS) if is_text(label) else 0
+
+
+def mixed(cells: IntArray, salt: int | IntArray) -> NDArray[np.uint64]:
+    """A number of 64 bits for every cell and salt, by the finaliser of SplitMix64."""
+    word = cells.astype(np.uint64) + np.asarray(salt, dtype=np.uint64) * np.uint64(CELLS + 1)
+    word = word * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(word ^ (word >> np.uint64(31)))
 
 
 def _plain(value: Any) -> Any:

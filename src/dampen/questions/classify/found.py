@@ -31,25 +31,43 @@ times that.
 **One binning for several columns** of a kind.  Columns are often of one scale: marks, shares,
 points of a picture.  Where own binnings would cost much of ε, one is tried for all.  With u_j the
 utility for column j of m, a common binning b* is drawn by ū = Σ_j u_j / m at ε'.  Its *regret* is
-r = Σ_j (max_b u_j(b) - u_j(b*)) / m.  If ⌊r⌋ + Z, with Z discrete Laplace noise of scale 1/ε'', is
-at most a public part of n~, all m columns have b*; if not, each column draws its own.
+r = max_j (max_b u_j(b) - u_j(b*)), that of the column that it suits worst.  If ⌊r⌋ + Z, with Z
+discrete Laplace noise of scale 1/ε'', is at most a public part of n~, all m columns have b*.  If
+not, each column draws its own, as above, but b* has a tenth of all weight: where it suits a column,
+little ε is enough to stay with it.
 
-**Theorem.**  The draw of b* is ε'-DP, the test is ε''-DP.  Proof.  A row more lowers every u_j(b)
-by 0 to 1, so that ū(b) falls by 0 to 1, and the proof above holds for ū.  Given b*, max_b u_j(b)
-and u_j(b*) fall by 0 to 1 each, so that r moves by at most 1, and ⌊r⌋ too. ∎
+**Theorem.**  The draw of b* is ε'-DP, the test is ε''-DP, and an own draw is as above.  Proof.  A
+row more lowers every u_j(b) by 0 to 1, so that ū(b) falls by 0 to 1, and the proof above holds for
+ū.  Given b*, max_b u_j(b) and u_j(b*) fall by 0 to 1 each, so that their difference moves by at
+most 1 for every j.  So r moves by at most 1, and ⌊r⌋ too.  Weights that follow from b* are public
+by then. ∎
 
-**Numbers or text,** where nobody says which: numbers if the rows with a number, minus the rows with
-a text, plus discrete Laplace noise of scale 1/ε', are above 0.  A row moves the difference by at
-most 1, so this is ε'-DP.  In the same way rows without any number in these columns are compared
-with all other rows first: if they are more, all of these columns are text, for the price of one.
+**Numbers or text,** where nobody says which: so many columns as `BLOCK` are asked at once.  A row
+*agrees* with a list of kinds if no number of its is in a column of text, and no text in a column of
+numbers; missing cells agree with both.  Of m columns, one of the 2^m lists is drawn with
 
-**Categories of a column of text.**  Values that are not known share `BRANCHES` branches by a public
-hash of their text.  A hash looks at each row alone, so this costs nothing and needs no δ; a value
-that nobody has seen goes to such a branch too.  With a δ, values of many rows get a branch and a
-name of their own: truncated noise and a threshold (`dampen.core.thresholds`), (ε', δ')-DP for each
-of m columns with δ' = δ/m.  Where names cost too much, or there is no δ, only the branches in use
-are found: those whose rows plus discrete Laplace noise of scale 1/ε' exceed 1/ε' or n~/16.  The
-others share one.  A row is in one branch, so this is ε'-DP for a column.
+    P(k)  proportional to  exp(ε' · rows that agree with k).
+
+**Theorem.**  The draw is ε'-DP.  Proof.  A row more raises each exponent by 0 or ε', hence every
+term and their sum grow by a factor from 1 to e^ε'. ∎  One by one, each column would need as much ε
+as all of them do together: nearly all rows agree with one list, where columns are of one kind.
+
+Where the columns are several such blocks, rows without any number in them are first compared with
+all other rows: if the former, minus the latter, plus discrete Laplace noise of scale 1/ε', are
+above 0, all of these columns are text, for the price of one.  A row moves the difference by 1, so
+this is ε'-DP.
+
+**Categories of a column of text.**  Values that nobody listed have a branch by a public *hash* of
+their text, and so have missing ones; a value that no row had has a branch too.  A hash looks at
+each row alone.  Which hash, is drawn as a binning is: a library has hashes into B = 2 to 32
+branches, 256 for each B, with a weight of 1 / B^2: a branch without rows makes splits harder to
+find.  τ_(1) >= τ_(2) >= ... are the rows in the
+branches, so that a hash which puts two frequent values into one branch has a small u.  All theorems
+about binnings hold as they are, with a = (4, 1, 1) / 4, for a row is in one branch of a column: one
+hash is tried for several columns too, and taken without a test where own ones would cost more than
+they may.  With a δ, values of many rows get a branch and a name of their own where that
+is cheap: truncated noise and a threshold (`dampen.core.thresholds`), (ε', δ')-DP for each of m
+columns with δ' = δ/m.  Then other values, of the same hash, share up to `BRANCHES` branches.
 """
 
 import math
@@ -58,65 +76,98 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from dampen.core.sampling import Entropy, discrete_laplace, uniform_below, weighted_best
 from dampen.core.selection import FloatArray, IntArray
 from dampen.core.thresholds import Threshold
-from dampen.data.columns import as_labels, is_missing
+from dampen.data.columns import as_labels
 from dampen.data.source import Batch, Field, Kind
 from dampen.epsilon import decimal_text
 from dampen.errors import MISSING, RULES, ParameterError
 from dampen.questions.classify.encoding import (
     MOST_VALUES,
     Bins,
+    Branches,
     Categories,
     Domain,
-    branch_of,
+    cell_of,
+    is_text,
+    mixed,
     numbers_of,
 )
 from dampen.questions.classify.plan import Spending
 from dampen.questions.classify.splits import MOST_ROWS
 
-__all__ = ["ColumnKind", "Found", "Library", "Search", "SearchPlan", "Tally", "kind_of"]
+__all__ = [
+    "Cells",
+    "ColumnKind",
+    "Found",
+    "Hashes",
+    "Library",
+    "Search",
+    "SearchPlan",
+    "Tally",
+    "kind_of",
+]
 
 ColumnKind: TypeAlias = Literal["numbers", "whole", "days", "flags", "text", "either"]
 """What is public of a column without a domain: "either" is text or numbers, nobody says which."""
 
-FOR_ROWS = Fraction(1, 50)
+FOR_ROWS = Fraction(1, 100)
 """The share of ε for the number of rows."""
 ENOUGH = 30
-"""n ε' for a binning, of one column or of several."""
+"""n ε' for a binning of one column."""
 MOST_FOR_BINS = Fraction(40, 100)
-"""All parts together are at most .9 of ε, so that something is left for the model."""
-FEW_COLUMNS = 4
-"""So many columns of a kind try a common binning; so many of no known kind are asked together."""
+"""All parts together are at most .95 of ε, so that something is left for the model."""
+ENOUGH_FOR_COMMON = 45
 MOST_FOR_COMMON = Fraction(8, 100)
+FEW_COLUMNS = 4
+"""So many columns of a kind try a common binning where own ones cost more than `DEAR`."""
 DEAR = Fraction(1, 8)
-"""Of ε: where own binnings cost less, a common one is not tried."""
-ENOUGH_FOR_REGRET = 10
-MOST_FOR_REGRET = Fraction(4, 100)
-MOST_REGRET = Fraction(15, 100)
-"""Of the rows: a common binning may cost so much, and more where own ones are too dear."""
-ENOUGH_FOR_KINDS = 8
-MOST_FOR_KINDS = Fraction(10, 100)
-MOST_FOR_ALL_KINDS = Fraction(3, 100)
+MANY_COLUMNS = 8
+"""So many try it where own ones cost more than `CHEAP`."""
+CHEAP = Fraction(3, 100)
+LIKELY = 9
+"""Where the common one does not serve all, its weight in own draws is a tenth of all weight."""
+ENOUGH_FOR_REGRET = 20
+"""Noise is then a twentieth of the rows, and what is allowed at least twice that."""
+MOST_FOR_REGRET = Fraction(2, 100)
+MOST_REGRET = Fraction(25, 100)
+"""Of the rows: a common binning may cost a column so much, and more where own ones are too dear."""
+MOST_REGRET_OF_A_HASH = Fraction(10, 100)
+BLOCK = 10
+"""So many columns are asked at once whether they hold numbers or text."""
+ENOUGH_FOR_KINDS = 12
+MOST_FOR_KINDS = Fraction(6, 100)
+ENOUGH_FOR_ALL_KINDS = 8
+MOST_FOR_ALL_KINDS = Fraction(2, 100)
 ENOUGH_FOR_NAMES = 300
 """n ε' for the names of one column; a threshold is then about n / 25."""
-MOST_FOR_NAMES = Fraction(10, 100)
+MOST_FOR_NAMES = Fraction(6, 100)
+"""Names that would cost more are left out."""
 RAREST = 8
 """Names are left out where only values of more than n / 8 rows would get one."""
-ENOUGH_FOR_BRANCHES = 15
-MOST_FOR_BRANCHES = Fraction(10, 100)
-RAREST_IN_USE = 16
-"""A branch of n / 16 rows is one in use, and one of fewer rows that stand above the noise."""
+ENOUGH_FOR_BRANCHES = 30
+"""n ε' for the hash of one column."""
+MOST_FOR_BRANCHES = Fraction(16, 100)
+ABSENT = 0
+NUMBER = 1
+TEXT = 2
 FEW_BINS = 10
 MANY_BINS = 20
 MANY = 2048
 """n ε from which columns get `MANY_BINS`."""
 BRANCHES = 32
+BRANCH_COUNTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, BRANCHES)
+SALTS = 256
+"""Hashes of each number of branches."""
+FINEST_WEIGHT = 2**20
+"""Over B^2: the weight of a hash into B branches."""
+MOST_AT_ONCE = 2**22
+"""Counts of hashes that are held at once."""
 EXAMPLES = (1_000, 10_000, 100_000)
 """Numbers of rows that a plan shows where theirs is private."""
 PARTS = 10_000
@@ -124,6 +175,8 @@ PARTS = 10_000
 LEAST_EPSILON = Fraction(1, 10_000)
 WEIGHTS = (4, 2, 2, 1, 1)
 """4 a."""
+HASH_WEIGHTS = (4, 1, 1)
+"""4 a for hashes."""
 DIGITS = 2.0**17
 """Numbers are rounded to so many parts of a power of two before bins are chosen for them."""
 SIZES = (1, 2, 5)
@@ -150,17 +203,16 @@ def kind_of(field: Field) -> ColumnKind:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tally:
-    """The numbers of a column, ascending, how often each occurs, and rows with a text; private."""
+    """The numbers of a column, ascending, and how often each occurs; private."""
 
     numbers: FloatArray
     counts: IntArray
-    texts: int = 0
 
     @classmethod
-    def of(cls, numbers: FloatArray, texts: int = 0) -> "Tally":
+    def of(cls, numbers: FloatArray) -> "Tally":
         """From numbers in any order; missing ones are left out."""
         rounded = _rounded(numbers[~np.isnan(numbers)])
-        return cls(*np.unique(rounded, return_counts=True), texts)
+        return cls(*np.unique(rounded, return_counts=True))
 
     @classmethod
     def joined(cls, parts: Sequence["Tally"]) -> "Tally":
@@ -170,7 +222,7 @@ class Tally:
         distinct, place = np.unique(numbers, return_inverse=True)
         total = np.zeros(len(distinct), dtype=np.int64)
         np.add.at(total, place, counts)
-        return cls(distinct, total, sum(part.texts for part in parts))
+        return cls(distinct, total)
 
     @property
     def n(self) -> int:
@@ -198,25 +250,24 @@ class Library:
     decades: range = range(-6, 10)
     starts: int = 4096
 
-    def draw(self, tally: Tally, epsilon: Fraction, entropy: Entropy) -> FloatArray:
-        """The inner edges of one binning: ε-DP."""
+    def draw(
+        self, tally: Tally, epsilon: Fraction, entropy: Entropy, likely: int | None = None
+    ) -> int:
+        """One binning, by its number: ε-DP.  A likely one has a tenth of the weight."""
         utility, mass = self.runs(tally)
+        if likely is not None:
+            utility = np.append(utility, self.utility(tally, likely))
+            mass = np.append(mass, mass.sum() // LIKELY)
         run = weighted_best(utility, mass, epsilon / WEIGHTS[0], entropy)
-        return self.edges(self._candidate(tally, run, entropy))
+        if likely is not None and run == len(mass) - 1:
+            return likely
+        return self._candidate(tally, run, entropy)
 
-    def draw_common(self, tallies: Sequence[Tally], epsilon: Fraction, entropy: Entropy) -> int:
-        """One binning for several columns, by its number: ε-DP."""
-        utility = np.zeros(len(self))
-        for tally in tallies:
-            utility += self.utilities(tally)
-        weights = np.diff(self._weights_upto)
-        return weighted_best(utility, weights, epsilon / (WEIGHTS[0] * len(tallies)), entropy)
-
-    def regret(self, tallies: Sequence[Tally], chosen: int) -> int:
-        """⌊r⌋ of the theorem about common binnings; private."""
-        found = map(self.utilities, tallies)
-        lost = sum(int(each.max() - each[chosen]) for each in found)
-        return lost // (WEIGHTS[0] * len(tallies))
+    def utility(self, tally: Tally, candidate: int) -> int:
+        """4u of one candidate; private."""
+        upto = np.concatenate([[0], np.cumsum(tally.counts)])
+        below = upto[np.searchsorted(tally.numbers, self.edges(candidate), side="left")]
+        return -int(_fullest(below[None], tally.n)[0])
 
     def utilities(self, tally: Tally) -> IntArray:
         """4u of every candidate; private."""
@@ -242,6 +293,11 @@ class Library:
     def _each(self) -> int:
         """Candidates of one width: those of equal bins, and two of growing ones."""
         return 2 * self.starts - 1 + 2
+
+    @cached_property
+    def prior(self) -> IntArray:
+        """The weights of all candidates."""
+        return self.weights(np.arange(len(self)))
 
     @cached_property
     def _widths(self) -> list[tuple[int, int]]:
@@ -322,7 +378,7 @@ class Library:
 
     @cached_property
     def _weights_upto(self) -> IntArray:
-        return np.concatenate([[0], np.cumsum(self.weights(np.arange(len(self))))])
+        return np.concatenate([[0], np.cumsum(self.prior)])
 
     def _candidate(self, tally: Tally, run: int, entropy: Entropy) -> int:
         """A candidate of a run, by weight."""
@@ -348,6 +404,117 @@ def _fullest(below: IntArray, n: int) -> IntArray:
     weights = np.array(WEIGHTS[: counts.shape[1]])
     fullest = np.sort(counts, axis=1)[:, ::-1][:, : len(weights)]
     return np.asarray(fullest @ weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Cells:
+    """The cells that the values of a column of text have, and the rows in each; private."""
+
+    cells: IntArray
+    counts: IntArray
+
+    @classmethod
+    def of(cls, texts: Mapping[Hashable, int], absent: int) -> "Cells":
+        """From the rows with each text, and those without one."""
+        found: Counter[int] = Counter()
+        for value, count in texts.items():
+            found[cell_of(value)] += count
+        if absent:
+            found[cell_of(None)] += absent
+        size = len(found)
+        return cls(np.fromiter(found, np.int64, size), np.fromiter(found.values(), np.int64, size))
+
+
+@dataclass(frozen=True)
+class Hashes:
+    """Public hashes of text and their weights; see above.
+
+    Attributes:
+        sizes: the numbers of branches.
+        salts: how many hashes of each there are.
+    """
+
+    sizes: tuple[int, ...] = BRANCH_COUNTS
+    salts: int = SALTS
+
+    def draw(
+        self, column: Cells, epsilon: Fraction, entropy: Entropy, likely: int | None = None
+    ) -> int:
+        """One hash, by its number: ε-DP.  A likely one has a tenth of the weight."""
+        mass = self.prior.copy()
+        if likely is not None:
+            mass[likely] += mass.sum() // LIKELY
+        utility = self.utilities(column).astype(np.float64)
+        return weighted_best(utility, mass, epsilon / WEIGHTS[0], entropy)
+
+    @cached_property
+    def prior(self) -> IntArray:
+        """The weights of all hashes: the inverse of the square of their branches."""
+        each = [FINEST_WEIGHT // size**2 for size in self.sizes]
+        return np.repeat(each, self.salts)
+
+    def utilities(self, column: Cells) -> IntArray:
+        """4u of every hash; private."""
+        most = max(self.sizes)
+        total = np.zeros((len(self.sizes), self.salts, most), dtype=np.int64)
+        step = max(1, MOST_AT_ONCE // self.salts)
+        for begin in range(0, len(column.cells), step):
+            cells = column.cells[begin : begin + step]
+            counts = np.repeat(column.counts[begin : begin + step], self.salts)
+            words = mixed(cells[:, None], np.arange(self.salts)[None])
+            for place, size in enumerate(self.sizes):
+                branch = (words % np.uint64(size)).astype(np.int64) + np.arange(self.salts) * most
+                np.add.at(total[place].reshape(-1), branch.reshape(-1), counts)
+        fullest = np.sort(total.reshape(-1, most), axis=1)[:, ::-1][:, : len(HASH_WEIGHTS)]
+        return np.asarray(-(fullest @ np.array(HASH_WEIGHTS[: fullest.shape[1]])))
+
+    def branches(self, candidate: int) -> Branches:
+        """The domain of a hash, by its number."""
+        size, salt = divmod(candidate, self.salts)
+        return Branches(self.sizes[size], salt)
+
+    def __len__(self) -> int:
+        return len(self.sizes) * self.salts
+
+
+Column_contra = TypeVar("Column_contra", contravariant=True)
+
+
+class Choices(Protocol[Column_contra]):
+    """A library of binnings or of hashes."""
+
+    @property
+    def prior(self) -> IntArray: ...
+
+    def utilities(self, column: Column_contra, /) -> IntArray: ...
+
+    def draw(
+        self,
+        column: Column_contra,
+        epsilon: Fraction,
+        entropy: Entropy,
+        likely: int | None = None,
+        /,
+    ) -> int: ...
+
+
+def draw_common(
+    choices: Choices[Column_contra],
+    columns: Sequence[Column_contra],
+    epsilon: Fraction,
+    entropy: Entropy,
+) -> int:
+    """One binning or hash for several columns, by its number: ε-DP."""
+    utility = np.zeros(len(choices.prior))
+    for column in columns:
+        utility += choices.utilities(column)
+    return weighted_best(utility, choices.prior, epsilon / (WEIGHTS[0] * len(columns)), entropy)
+
+
+def regret(choices: Choices[Column_contra], columns: Sequence[Column_contra], chosen: int) -> int:
+    """⌊r⌋ of the theorem about common binnings; private."""
+    utilities = map(choices.utilities, columns)
+    return max(int(each.max() - each[chosen]) for each in utilities) // WEIGHTS[0]
 
 
 @dataclass(frozen=True)
@@ -452,32 +619,30 @@ class Search:
                 domains[name] = _named(tallies.texts[name], named, rows, entropy)
             charges.append(Spending(0, "names", named.epsilon * len(texts)))
         elif texts:
-            each = known.branches(len(texts))
-            for name in texts:
-                domains[name] = branches_in_use(tallies.texts[name], each, rows, entropy)
-            charges.append(Spending(0, "branches", each * len(texts)))
+            drawn, cost = known.hashes([tallies.cells(name) for name in texts], entropy)
+            domains |= zip(texts, drawn, strict=True)
+            charges.append(Spending(0, "branches", cost))
         return Found({name: domains[name] for name in self.kinds}, rows, tuple(charges))
 
     def _told(
         self, tallies: "Tallies", shares: "Shares", entropy: Entropy
     ) -> tuple[dict[str, ColumnKind], Fraction]:
         """The kind of every column, numbers or text by most of its rows: ε'-DP, and ε'."""
-        unknown = [name for name, kind in self.kinds.items() if kind == "either"]
-        if not unknown:
-            return dict(self.kinds), Fraction(0)
+        blocks = blocks_of(self.kinds)
         cost = Fraction(0)
-        if len(unknown) >= FEW_COLUMNS:
+        told: dict[str, ColumnKind] = {}
+        if len(blocks) > 1:
             cost += shares.one_kind
             held = tallies.with_numbers
             if are_more(tallies.without_numbers, held, shares.one_kind, entropy):
-                return {**self.kinds, **dict.fromkeys(unknown, "text")}, cost
-        each = shares.each_kind
-        told: dict[str, ColumnKind] = {}
-        for name in unknown:
-            tally = tallies.columns[name]
-            numbers = are_more(tally.n, tally.texts, each, entropy)
-            told[name] = "numbers" if numbers else "text"
-        return {**self.kinds, **told}, cost + each * len(unknown)
+                for block in blocks:
+                    told |= dict.fromkeys(block, "text")
+                return {**self.kinds, **told}, cost
+        for block, agreeing in zip(blocks, tallies.agreeing, strict=True):
+            numbers = drawn_kinds(agreeing, shares.block_kinds, entropy)
+            told |= {n: "numbers" if k else "text" for n, k in zip(block, numbers, strict=True)}
+            cost += shares.block_kinds
+        return {**self.kinds, **told}, cost
 
     def _rows(self, tallies: "Tallies", epsilon: Fraction, entropy: Entropy) -> int:
         if not self.needs_rows:
@@ -511,59 +676,98 @@ class Shares:
         return sum(kind == "either" for kind in self.search.kinds.values())
 
     @property
-    def one_kind(self) -> Fraction:
-        """ε' for whether all of them are text."""
-        return self._part(ENOUGH_FOR_KINDS, 1, MOST_FOR_ALL_KINDS)
+    def blocks(self) -> int:
+        """How often their kinds are asked for."""
+        return -(-self.unknown // BLOCK)
 
     @property
-    def each_kind(self) -> Fraction:
-        """ε' for the kind of one column."""
-        return self._part(ENOUGH_FOR_KINDS, self.unknown, MOST_FOR_KINDS)
+    def one_kind(self) -> Fraction:
+        """ε' for whether all of them are text."""
+        return self._part(ENOUGH_FOR_ALL_KINDS, 1, MOST_FOR_ALL_KINDS)
 
-    def branches(self, columns: int) -> Fraction:
-        """ε' for the branches in use in each of so many columns."""
-        return self._part(ENOUGH_FOR_BRANCHES, columns, MOST_FOR_BRANCHES)
+    @property
+    def block_kinds(self) -> Fraction:
+        """ε' for the kinds of a block of columns."""
+        return self._part(ENOUGH_FOR_KINDS, self.blocks, MOST_FOR_KINDS)
+
+    def hashes(self, columns: Sequence[Cells], entropy: Entropy) -> tuple[list[Branches], Fraction]:
+        """The hashes of columns of text: ε'-DP, and ε'."""
+        hashes = Hashes()
+        wanted = Fraction(ENOUGH_FOR_BRANCHES * len(columns))
+        allowed = self._allowed(MOST_REGRET_OF_A_HASH, wanted, MOST_FOR_BRANCHES)
+        each = self.branches(len(columns))
+        tries = self._tries(len(columns), wanted)
+        # Own hashes of little ε would often put frequent values into one branch.
+        if tries and wanted > MOST_FOR_BRANCHES * self.epsilon * self.rows:
+            tried = self.common + self.test
+            common = draw_common(hashes, columns, tried, entropy)
+            return [hashes.branches(common)] * len(columns), tried
+        drawn, spent = self._drawn(hashes, columns, each, allowed if tries else None, entropy)
+        return [hashes.branches(i) for i in drawn], spent
 
     def binnings(
         self, kind: ColumnKind, tallies: Sequence[Tally], entropy: Entropy
     ) -> tuple[list[FloatArray], Fraction]:
         """The inner edges of columns of one kind: ε'-DP, and ε'."""
         library = Library(self.bin_count, range(0, 10) if kind == "whole" else range(-6, 10))
-        spent = Fraction(0)
-        if self.tries_common(kind, len(tallies)):
-            common = library.draw_common(tallies, self.common_bins, entropy)
-            [noise] = discrete_laplace(1 / self.regret, 1, entropy)
-            spent += self.common_bins + self.regret
-            if library.regret(tallies, common) + int(noise) <= self.most_regret:
-                return [library.edges(common)] * len(tallies), spent
-        spent += self.each_bins * len(tallies)
-        return [library.draw(tally, self.each_bins, entropy) for tally in tallies], spent
+        allowed = self._allowed(MOST_REGRET, Fraction(ENOUGH * self.numbers), MOST_FOR_BINS)
+        tries = self.tries_common(kind, len(tallies))
+        drawn, spent = self._drawn(
+            library, tallies, self.each_bins, allowed if tries else None, entropy
+        )
+        return [library.edges(i) for i in drawn], spent
+
+    def _drawn(
+        self,
+        choices: Choices[Column_contra],
+        columns: Sequence[Column_contra],
+        each: Fraction,
+        allowed: Fraction | None,
+        entropy: Entropy,
+    ) -> tuple[list[int], Fraction]:
+        """One choice for all columns, if its regret is allowed, or own ones: ε'-DP, and ε'."""
+        spent = each * len(columns)
+        if allowed is None:
+            return [choices.draw(column, each, entropy) for column in columns], spent
+        common = draw_common(choices, columns, self.common, entropy)
+        [noise] = discrete_laplace(1 / self.test, 1, entropy)
+        tried = self.common + self.test
+        if regret(choices, columns, common) + int(noise) <= allowed:
+            return [common] * len(columns), tried
+        return [choices.draw(column, each, entropy, common) for column in columns], tried + spent
 
     def tries_common(self, kind: ColumnKind, columns: int) -> bool:
         """Whether columns of a kind try one binning for all of them, because own ones are dear."""
-        dear = ENOUGH * columns > DEAR * self.epsilon * self.rows
-        return kind in ("numbers", "whole") and columns >= FEW_COLUMNS and dear
+        return kind in ("numbers", "whole") and self._tries(columns, Fraction(ENOUGH * columns))
+
+    def _tries(self, columns: int, wanted: Fraction) -> bool:
+        """By what own choices want of n ε."""
+        strength = self.epsilon * self.rows
+        few = columns >= FEW_COLUMNS and wanted > DEAR * strength
+        return few or (columns >= MANY_COLUMNS and wanted > CHEAP * strength)
+
+    def _allowed(self, part: Fraction, wanted: Fraction, most: Fraction) -> Fraction:
+        """In rows; the more, the less of what they want own choices would have."""
+        return part * max(wanted / (self.epsilon * self.rows * most), Fraction(1)) * self.rows
 
     @property
-    def common_bins(self) -> Fraction:
-        """ε' of a binning for all columns of a kind."""
-        return self._part(ENOUGH, 1, MOST_FOR_COMMON)
+    def common(self) -> Fraction:
+        """ε' of a binning or a hash for all columns of a kind."""
+        return self._part(ENOUGH_FOR_COMMON, 1, MOST_FOR_COMMON)
 
     @property
-    def regret(self) -> Fraction:
+    def test(self) -> Fraction:
         """ε' of the test whether it serves."""
         return self._part(ENOUGH_FOR_REGRET, 1, MOST_FOR_REGRET)
-
-    @property
-    def most_regret(self) -> Fraction:
-        """In rows; the more, the less of what they need own binnings would have."""
-        lacking = ENOUGH * self.numbers / (self.epsilon * self.rows * MOST_FOR_BINS)
-        return MOST_REGRET * max(lacking, Fraction(1)) * self.rows
 
     @property
     def each_bins(self) -> Fraction:
         """ε' of the binning of one column."""
         return self._part(ENOUGH, self.numbers, MOST_FOR_BINS)
+
+    def branches(self, columns: int) -> Fraction:
+        """ε' of the hash of each of so many columns."""
+        return self._part(ENOUGH_FOR_BRANCHES, columns, MOST_FOR_BRANCHES)
 
     def _part(self, wanted: int, columns: int, most: Fraction) -> Fraction:
         """ε' of each of several columns that want so much n ε'."""
@@ -578,7 +782,9 @@ class Shares:
         """How names are published in each of so many columns; None where hardly any would be."""
         if not columns or not self.search.delta:
             return None
-        share = _share(ENOUGH_FOR_NAMES * columns, self.epsilon * self.rows, MOST_FOR_NAMES)
+        share = _share(ENOUGH_FOR_NAMES * columns, self.epsilon * self.rows, Fraction(1))
+        if share > MOST_FOR_NAMES:
+            return None
         threshold = Threshold.of(self.epsilon * share / columns, self.search.delta / columns)
         return threshold if RAREST * threshold.high <= self.rows else None
 
@@ -590,13 +796,13 @@ class Shares:
             noise = float(3 / (self.epsilon * FOR_ROWS))
             found.append(("rows", self.epsilon * FOR_ROWS, f"their number, within {noise:,.0f}"))
         if self.unknown:
-            joint = self.one_kind if self.unknown >= FEW_COLUMNS else 0
+            joint = self.one_kind if self.blocks > 1 else 0
             bought = f"whether {_columns(self.unknown)} holds numbers or text"
-            found.append(("kinds", joint + self.each_kind * self.unknown, bought))
+            found.append(("kinds", joint + self.block_kinds * self.blocks, bought))
         if self.numbers:
             kinds = Counter("numbers" if k == "either" else k for k in search.kinds.values())
             tried = sum(self.tries_common(kind, count) for kind, count in kinds.items())
-            common = tried * (self.common_bins + self.regret)
+            common = tried * (self.common + self.test)
             bought = f"{self.bin_count} bins for {_columns(self.numbers)}"
             found.append(("bins", common + self.each_bins * self.numbers, bought))
         texts = sum(kind in ("text", "either") for kind in search.kinds.values())
@@ -605,8 +811,10 @@ class Shares:
             bought = f"names of values of {named.high} rows or more in {_columns(texts)}"
             found.append(("names", named.epsilon * texts, bought))
         elif texts:
-            bought = f"the branches in use in {_columns(texts)}"
-            found.append(("branches", self.branches(texts) * texts, bought))
+            tries = self._tries(texts, Fraction(ENOUGH_FOR_BRANCHES * texts))
+            common = tries * (self.common + self.test)
+            bought = f"a hash into 2 to {BRANCHES} branches for {_columns(texts)}"
+            found.append(("branches", common + self.branches(texts) * texts, bought))
         return found
 
 
@@ -643,14 +851,14 @@ class SearchPlan:
                 yield f"  {purpose:<8}  {float(cost / self.epsilon):>6.1%} of epsilon: {bought}"
             yield f"  model     {float(left):>6.1%} of epsilon"
         if self.shares(1).numbers or self.shares(1).unknown:
-            yield "Kinds and bins may cost less: the model gets what is left."
+            yield "Each part may cost less: the model gets what is left."
         yield from self._notes()
 
     def _notes(self) -> Iterator[str]:
         text = [name for name, kind in self.search.kinds.items() if kind in ("text", "either")]
         if text:
             shown = ", ".join(text[:5]) + (", ..." if len(text) > 5 else "")
-            yield f"Values without a name share {BRANCHES} branches by a hash: {shown}."
+            yield f"Values without a name share up to {BRANCHES} branches by a hash: {shown}."
             if not self.search.delta:
                 yield "Pass delta= to give frequent ones a branch and a name of their own."
 
@@ -662,6 +870,13 @@ def _columns(count: int) -> str:
 def _share(wanted: int, strength: Fraction, most: Fraction) -> Fraction:
     """wanted / strength, rounded up to a multiple of 1 / PARTS, at most `most`."""
     return min(Fraction(-(-wanted * PARTS // strength), PARTS), most)
+
+
+def blocks_of(kinds: Mapping[str, ColumnKind]) -> list[list[str]]:
+    """The columns of no known kind, in blocks of nearly equal size; public."""
+    unknown = [name for name, kind in kinds.items() if kind == "either"]
+    count = -(-len(unknown) // BLOCK)
+    return [unknown[i::count] for i in range(count)]
 
 
 class Tallies:
@@ -678,33 +893,72 @@ class Tallies:
         self.texts: dict[str, Counter[Hashable]] = {
             name: Counter() for name, kind in kinds.items() if kind in ("text", "either")
         }
+        self._absent = dict.fromkeys(self.texts, 0)
+        self._blocks = blocks_of(kinds)
+        self._patterns = [np.zeros(3 ** len(block), dtype=np.int64) for block in self._blocks]
 
     def add(self, batch: Batch, rows: int) -> None:
         """Counts the rows of a batch, of which so many have a public class."""
         self.rows += rows
-        held = np.zeros(len(next(iter(batch.values()))), dtype=bool)
+        size = len(next(iter(batch.values())))
+        states: dict[str, IntArray] = {}
         for name, parts in self._parts.items():
             numbers = numbers_of(batch[name])
-            texts = 0
+            parts.append(Tally.of(numbers))
+            states[name] = (~np.isnan(numbers)).astype(np.int64)
+        held = np.zeros(size, dtype=bool)
+        for name, counter in self.texts.items():
+            labels = as_labels([batch[name]])
+            text = np.fromiter(map(is_text, labels), dtype=bool, count=size)
+            counter.update(labels[i] for i in np.flatnonzero(text))
+            self._absent[name] += size - int(text.sum())
             if self.kinds[name] == "either":
-                absent = np.isnan(numbers)
-                held |= ~absent
-                labels = as_labels([batch[name]])
-                texts = sum(_is_text(labels[i]) for i in np.flatnonzero(absent))
-            parts.append(Tally.of(numbers, texts))
+                number = states[name] == 1
+                states[name] = np.where(number, NUMBER, np.where(text, TEXT, ABSENT))
+                held |= number
         self.with_numbers += int(held.sum())
         self.without_numbers += int((~held).sum())
-        for name, counter in self.texts.items():
-            counter.update(filter(_is_text, as_labels([batch[name]])))
+        for i, block in enumerate(self._blocks):
+            pattern = np.zeros(size, dtype=np.int64)
+            for name in block:
+                pattern = 3 * pattern + states[name]
+            self._patterns[i] += np.bincount(pattern, minlength=3 ** len(block))
 
     @cached_property
     def columns(self) -> dict[str, Tally]:
         """The tallies of the columns that are, or may be, numbers."""
         return {name: Tally.joined(parts) for name, parts in self._parts.items()}
 
+    @property
+    def agreeing(self) -> list[IntArray]:
+        """For every block, how many rows agree with each list of kinds."""
+        return [agreeing_rows(patterns) for patterns in self._patterns]
 
-def _is_text(label: Hashable) -> bool:
-    return not is_missing(label) and label != ""
+    def cells(self, name: str) -> Cells:
+        """The cells of a column that is, or may be, text."""
+        return Cells.of(self.texts[name], self._absent[name])
+
+
+def agreeing_rows(patterns: IntArray) -> IntArray:
+    """Rows that agree with each list of kinds, from the rows of each pattern of cells.
+
+    A column is a digit of the place in both: of 0 for text and 1 for numbers in the result, of
+    `ABSENT`, `NUMBER` and `TEXT` in the patterns.
+    """
+    agreeing = patterns
+    digits = round(math.log(len(patterns), 3))
+    for _ in range(digits):  # the first digit becomes the last
+        absent, numbers, texts = agreeing.reshape(3, -1)
+        agreeing = np.stack([absent + texts, absent + numbers], axis=1).reshape(-1)
+    return agreeing
+
+
+def drawn_kinds(agreeing: IntArray, epsilon: Fraction, entropy: Entropy) -> list[bool]:
+    """Whether each column of a block holds numbers: ε-DP."""
+    weights = np.ones(len(agreeing), dtype=np.int64)
+    drawn = weighted_best(agreeing.astype(np.float64), weights, epsilon, entropy)
+    columns = len(agreeing).bit_length() - 1
+    return [bool(drawn >> place & 1) for place in reversed(range(columns))]
 
 
 def _named(
@@ -729,18 +983,6 @@ def are_more(some: int, others: int, epsilon: Fraction, entropy: Entropy) -> boo
     """Whether some rows are more than others, of which no row is one: ε-DP."""
     [noise] = discrete_laplace(1 / epsilon, 1, entropy)
     return some - others + int(noise) > 0
-
-
-def branches_in_use(
-    texts: Mapping[Hashable, int], epsilon: Fraction, rows: int, entropy: Entropy
-) -> Categories:
-    """The branches that many rows are in, each with a code of its own: ε-DP."""
-    counts = np.zeros(BRANCHES, dtype=np.int64)
-    for value, count in texts.items():
-        counts[branch_of(value, BRANCHES)] += count
-    noisy = counts + discrete_laplace(1 / epsilon, BRANCHES, entropy)
-    held = np.flatnonzero(noisy > math.floor(min(1 / epsilon, Fraction(rows, RAREST_IN_USE))))
-    return Categories((MISSING,), branches=BRANCHES, held=tuple(held.tolist()))
 
 
 def _bins(inner: FloatArray, kind: ColumnKind) -> Bins:

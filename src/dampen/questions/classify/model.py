@@ -95,6 +95,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dampen.core.losses import Loss
 from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy
 from dampen.core.selection import FloatArray, IntArray
@@ -103,6 +104,7 @@ from dampen.errors import ParameterError, raise_alone
 from dampen.printing import html_table, printable
 from dampen.questions.classify.encoding import (
     Bins,
+    Branches,
     Categories,
     Classes,
     Domain,
@@ -136,6 +138,7 @@ __all__ = [
     "Tree",
     "TreeModel",
     "bayes_content",
+    "bayes_losses",
     "bayes_rho",
     "chances",
     "collapsed",
@@ -481,6 +484,11 @@ def bayes_rho(attributes: int, noise: IntegerNoise = LAPLACE) -> Callable[[Fract
     if noise == GAUSSIAN:
         return quadratic(Fraction(1, 2))
     return lambda epsilon: attributes * pure_rho(epsilon / attributes)
+
+
+def bayes_losses(attributes: int) -> Callable[[Fraction], tuple[Loss, ...]]:
+    """What Laplace noise on all tables loses, as a function of ε: each table its own part."""
+    return lambda epsilon: (Loss(epsilon / attributes, times=attributes),) if attributes > 1 else ()
 
 
 def noise_scale(attributes: int, epsilon: Fraction, noise: IntegerNoise = LAPLACE) -> Fraction:
@@ -856,21 +864,25 @@ def _domain_content(domain: Domain) -> dict[str, Any]:
     if isinstance(domain, Bins):
         days = {"days": True} if domain.days else {}
         return {"edges": list(domain.edges), "missing": domain.missing, **days}
+    if isinstance(domain, Branches):
+        return {"branches": domain.count, "salt": domain.salt}
     branches = {"branches": domain.branches} if domain.branches else {}
-    held = {} if domain.held is None else {"held": list(domain.held)}
-    return {"values": list(domain.values), "ordered": domain.ordered, **branches, **held}
+    return {"values": list(domain.values), "ordered": domain.ordered, **branches}
 
 
 def _domain_of(content: Any) -> Domain:
     if "edges" in content:
         return Bins(content["edges"], content["missing"], days=content.get("days", False) is True)
-    if not isinstance(content["values"], list) or not isinstance(content["ordered"], bool):
-        raise ValueError
     branches = content.get("branches", 0)
     if type(branches) is not int:
         raise ValueError
-    held = tuple(content["held"]) if "held" in content else None
-    return Categories(tuple(content["values"]), content["ordered"], branches, held)
+    if "salt" in content:
+        if type(content["salt"]) is not int:
+            raise ValueError
+        return Branches(branches, content["salt"])
+    if not isinstance(content["values"], list) or not isinstance(content["ordered"], bool):
+        raise ValueError
+    return Categories(tuple(content["values"]), content["ordered"], branches)
 
 
 def _integers(values: Any, dimensions: int = 1) -> IntArray:

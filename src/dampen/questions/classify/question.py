@@ -37,6 +37,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dampen.core.losses import Loss
 from dampen.core.mechanisms import named
 from dampen.core.noise import pure_rho
 from dampen.core.sampling import LARGEST_SCALE, Entropy
@@ -86,6 +87,7 @@ from dampen.questions.classify.model import (
     Score,
     Tree,
     bayes_content,
+    bayes_losses,
     bayes_rho,
     model_of,
     noise_scale,
@@ -216,11 +218,13 @@ class Supervision:
         query: str,
         mechanism: str,
         rho: Callable[[Fraction], Fraction] = pure_rho,
+        losses: Callable[[Fraction], tuple[Loss, ...]] = lambda _: (),
     ) -> Cost:
         """The cost of a model that is ε-DP in total, or (ε, δ)-DP where categories get names.
 
-        `rho` is that of a model of a table of which everything is stated; what has to be found
-        takes shares of ε that follow from the data, so that only ε in all is known beforehand.
+        `rho` and `losses` are those of a model of a table of which everything is stated; what has
+        to be found takes shares of ε that follow from the data, so that only ε in all is known
+        beforehand.
 
         Raises:
             ParameterError: if ε is too small to share.
@@ -234,6 +238,7 @@ class Supervision:
             leaks=tuple(leaks),
             rho=rho if self.complete else pure_rho,
             delta=Fraction(0) if self.leaky else self.search.needed_delta,
+            losses=losses if self.complete else lambda _: (),
         )
         if not self.leaky:
             self.search.check(cost.epsilon)
@@ -408,9 +413,10 @@ class BayesMethod:
 
     def cost(self, price: Price, /) -> Cost:
         attributes = len(self.table.domains)
+        pure = self.noise == LAPLACE
         rho = bayes_rho(attributes, self.noise)
-        cost = self.table.cost(price, self.query, self.noise, rho)
-        cost = replace(cost, pure=self.noise == LAPLACE)
+        losses = bayes_losses(attributes) if pure else lambda _: ()
+        cost = replace(self.table.cost(price, self.query, self.noise, rho, losses), pure=pure)
         if noise_scale(attributes, cost.epsilon, self.noise) > LARGEST_SCALE:
             raise ParameterError(
                 f"Expected epsilon >= {attributes} / 2^40 for {attributes} attributes. Raise "

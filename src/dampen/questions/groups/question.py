@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from dampen.core.losses import Loss
 from dampen.core.mechanisms import Mechanism
 from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy
@@ -370,6 +371,7 @@ class ReachMethod:
             mechanism="reach",
             rho=quadratic(HALF) if gaussian else lambda e: draws * pure_rho(e / draws),
             pure=not gaussian,
+            losses=lambda e: (Loss(e / draws, times=draws),) if draws > 1 else (),
         )
         self.problem.exact_epsilon(cost.epsilon)
         return cost

@@ -53,7 +53,7 @@ from dampen.data.edges import (
     open_edges,
     readable,
 )
-from dampen.errors import ParameterError
+from dampen.errors import ParameterError, a_thing
 from dampen.progress import progress
 
 Worker: TypeAlias = Callable[[], Callable[[int, int], Any]]
@@ -617,9 +617,7 @@ def _labels(nodes: Any) -> Sequence[Hashable]:
     if isinstance(nodes, range):
         return nodes
     if isinstance(nodes, str | bytes) or not isinstance(nodes, Iterable):
-        raise ParameterError(
-            f"Expected nodes to be a list of labels, got a {type(nodes).__name__}."
-        )
+        raise ParameterError(f"Expected nodes to be a list of labels, got {a_thing(nodes)}.")
     labels: list[Hashable] = as_labels(list(nodes)).tolist()
     if not all(map(is_label, labels)):
         raise ParameterError("Expected nodes to be integers or text, none of them missing.")

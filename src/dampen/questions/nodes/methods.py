@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from dampen.core.losses import Loss
 from dampen.core.mechanisms import JOINT, Mechanism, check_joint, select
 from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy, discrete_laplace
@@ -477,6 +478,7 @@ class DegreesMethod:
             query="measure",
             mechanism="discrete-laplace",
             rho=lambda e: moved * pure_rho(e / moved),
+            losses=lambda e: (Loss(e / moved, times=moved),) if moved > 1 else (),
         )
         check_scale(self.scale(cost.epsilon))
         return cost

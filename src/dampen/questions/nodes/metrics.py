@@ -14,7 +14,7 @@ import numpy as np
 
 from dampen.core.scores import Score
 from dampen.core.selection import Neighbours, Selection
-from dampen.errors import ParameterError
+from dampen.errors import ParameterError, a_thing
 from dampen.questions.nodes.betweenness import Betweenness
 from dampen.questions.nodes.centralities import EIGENVECTOR, PAGERANK, Brokerage, Core, Triangles
 from dampen.questions.nodes.graphs import LARGEST_N, Degrees, Graph, bounded, graph_of, node_set
@@ -64,7 +64,7 @@ def metric_of(metric: "str | Metric", delta: Delta = "degree") -> Any:
         )
     if not isinstance(made, Metric) and getattr(made, "rounds", None) is None:
         raise ParameterError(
-            f"Expected a metric with a method selection, got a {type(made).__name__}. Choose one "
+            f"Expected a metric with a method selection, got {a_thing(made)}. Choose one "
             f"of {', '.join(NAMES)}."
         )
     return made

@@ -1379,7 +1379,7 @@ class UnboundedMethod:
             return pure_rho(part * epsilon) + answering(epsilon).rho
 
         epsilon = price.asked(rho)
-        return replace(answering(epsilon), epsilon=epsilon, rho=rho(epsilon))
+        return replace(answering(epsilon), epsilon=epsilon, rho=rho(epsilon), losses=())
 
     @property
     def counting(self) -> Fraction:

@@ -100,7 +100,7 @@ def _class(value: Cell) -> str:
 
 
 def _short(value: float) -> str:
-    if value == int(value) and abs(value) < 1e6:
+    if abs(value) < 1e6 and value == int(value):
         return f"{value:.0f}"
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
