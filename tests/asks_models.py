@@ -8,7 +8,7 @@ from asking import EPSILON, GUMBEL, Ask, armed_table, cost, several, shown
 from dampen import Release
 from dampen.core.noise import pure_rho
 from dampen.paper.id3 import GlobalDiffPID3
-from dampen.questions.classify.plan import FOR_ODDS, FOR_TABLES, FOR_VALUES, split_shares
+from dampen.questions.classify.plan import FEW_TABLES, FOR_ODDS, FOR_VALUES, split_shares
 from leaks import NUMBER, WORD
 
 
@@ -81,8 +81,8 @@ OF_ID3 = shown(3 * pure_rho(EPSILON / 4) + GUMBEL / 16)
 LEVELS = sum(pure_rho(EPSILON * share) for share in split_shares((1,)))
 FIRST, LAST = (EPSILON * share for share in split_shares((1, 2)))
 STAGES = pure_rho(FIRST) + LAST**2 / 8
-LEFT = EPSILON * (1 - FOR_ODDS - FOR_TABLES)
-CHANCES = pure_rho(EPSILON * FOR_ODDS) + 2 * pure_rho(EPSILON * FOR_TABLES / 2) + LEFT**2 / 8
+ODDS, TABLES = (EPSILON * share for share in (FOR_ODDS, FEW_TABLES))
+CHANCES = pure_rho(ODDS) + 2 * pure_rho(TABLES / 2) + (EPSILON - ODDS - TABLES) ** 2 / 8
 STAGED = "joint-subtrees"
 """At ε = 0.6 and nine rows, the default decides all levels and the classes at once."""
 

@@ -24,7 +24,15 @@ from dampen.paper.id3 import DiffPID3
 from dampen.questions.classify.encoding import Categories, candidates_of
 from dampen.questions.classify.growing import Rows, grown, level_rule
 from dampen.questions.classify.model import chances, expected_counts, leading
-from dampen.questions.classify.plan import FOR_ODDS, PLENTY, tree_plan
+from dampen.questions.classify.plan import (
+    CLEAR_TABLES,
+    FEW_TABLES,
+    FOR_ODDS,
+    PLENTY,
+    PLENTY_TABLES,
+    RANKING_TABLES,
+    tree_plan,
+)
 from dampen.questions.classify.splits import split_selection
 from dampen.testing.universe import Universe
 from goodness import assert_draws_follow, counts_of
@@ -223,10 +231,38 @@ def test_a_tree_with_probabilities_survives_json_and_its_damages_are_refused():
             Classifier.from_json(json.dumps(damaged))
 
 
-def test_probabilities_have_a_smaller_share_where_rows_are_plenty():
-    some = {"classes": 2, "probabilities": True}
-    shares = [
-        [c.epsilon for c in tree_plan(Fraction(1), DOMAINS, max_rows=n, **some).facts.charges[:2]]
-        for n in (PLENTY - 1, PLENTY)
-    ]
-    assert shares == [[Fraction(1, 5)] * 2, [Fraction(1, 10)] * 2]
+def test_probabilities_mix_leaves_and_naive_bayes():
+    X, y = table(500, 2)
+    model = TreeClassifier(
+        "4", probabilities=True, domains=[4] * 3, classes=[0, 1], max_rows=500,
+        entropy=InsecureEntropy(1, allow_release=True),
+    ).fit(X, y)  # fmt: skip
+    assert '"tree 8"' in model.to_json()
+    released = model.model_
+    leaves = released.leaf_chances[released.tree.apply(X)]
+    rows = released.tree.counts.sum()
+    each = float(released.facts.spent("table")) * rows / released.tables.counts.size
+
+    weight = 2 / 5 * each / (each + 1)
+    odds = np.exp(2 * released.tables.log_scores(X) / math.sqrt(3))
+    mixed = (1 - weight) * leaves + weight * odds / odds.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(X), mixed)
+    with pytest.raises(ParameterError):
+        TreeClassifier.from_json(model.to_json().replace('"tree 8"', '"tree 6"'))
+
+
+def test_the_share_of_naive_bayes_follows_from_public_facts():
+    def share(rows, classes, domains=DOMAINS):
+        plan = tree_plan(Fraction(1), domains, classes=classes, max_rows=rows, probabilities=True)
+        tables, odds, *others = [line.epsilon for line in plan.facts.charges]
+        assert odds == FOR_ODDS == 1 - tables - sum(others)
+        assert "in every count of naive Bayes" in str(plan)
+        return tables, plan.scored
+
+    assert share(9, 2) == (FEW_TABLES, False)  # 2 + 3 values, two classes
+    assert share(10, 2) == (RANKING_TABLES, False)  # a tree needs no score of two columns
+    assert share(20, 2, DOMAINS * 2) == (RANKING_TABLES, True)
+    assert share(1999, 2, DOMAINS * 2) == (RANKING_TABLES, True)
+    assert share(2000, 2, DOMAINS * 2) == (CLEAR_TABLES, True)
+    assert share(PLENTY - 1, 3) == (FEW_TABLES, False)
+    assert share(PLENTY, 3) == (PLENTY_TABLES, False)

@@ -191,7 +191,7 @@ def use(text: str) -> None:
     except (DataError, ValueError) as error:  # its columns are others
         is_plain(error)
     assert tree.report().isprintable() or "\n" in tree.report()
-    assert json.loads(tree.to_json())["answer"]["format"] == "tree 7"
+    assert json.loads(tree.to_json())["answer"]["format"] == "tree 8"
     assert np.isfinite(tree.tree_.level).all()
 
 

@@ -27,14 +27,11 @@ are its counts (at least 0) and those of the node above it, weighted as 1 + 2/ε
 noise; at a leaf, its class has 1/e rows more, and chances that would put another class before it
 are made equal to its own (the nearest ones that put it first): at small ε the class, which was
 drawn with the tree, is known far better than the counts.  Of these and the chances of naive Bayes
-the model is a mixture, with the weight r / (3 (r + 1)) for naive Bayes, r = ε_t n / (V K): the
-noisy number n of rows over the counts of its tables, times ε_t.  A fifth of ε each for leaves and
-tables had the least mean log-loss of eight pairs of shares in a prototype (18 tables, ε = .1, 1 and
-10, one split each, a quarter of naive Bayes); leaving one table out, the same pair is chosen 17
-times.  At ε = 10 a tenth each costs the tree less and has nearly the same probabilities, so that it
-is taken from 2^14 rows times ε on.  The weight lies between the two fixed ones that were tried; it
-is not fitted, nor is 2^14.
-`dampen-studies run chances` compares with others.
+the model is a mixture, with the weight 2r / (5 (r + 1)) for naive Bayes, r = ε_t n / (V K): the
+noisy number n of rows over the counts of its tables, times ε_t.  The chances of naive Bayes are
+those below to the power 2/√m in place of 1/√m: its order of the rows then counts for more beside
+the few levels of the leaves, and the log-loss is smaller.  How shares, weight and power were chosen
+is on the page docs/lab-trees.md.
 
 **Values of a tree of numbers**: of every leaf there are two noisy sums A and B, of w + d and w - d,
 where d are the steps of a row from the label of its leaf, moved into -w .. w (`growing` has the
@@ -175,6 +172,10 @@ __all__ = [
 
 PSEUDO_COUNT = 0.5
 LEAST_LEAD = 0.001
+MOST_BAYES = 2 / 5
+"""The weight of naive Bayes where every count of its tables has very many rows times ε."""
+BAYES_POWER = 2.0
+"""What its odds are taken to beside a tree, in units of 1/√m for m columns."""
 SCORE_STEPS = 2**20
 LEAST_SPAN = 1 / 16
 """Of the score of naive Bayes: steps of 1, and from its first bin to its last one."""
@@ -379,9 +380,9 @@ class NoisyTables:
         sums = np.add.reduceat(raised, self.first[:-1], axis=0)
         return np.asarray(np.log(raised / np.repeat(sums, np.diff(self.first), axis=0)))
 
-    def chances(self, codes: Any) -> FloatArray:
-        """P(class | row), tempered: (n_c Π_a P(v_a | c)) to the power 1/√m, for m attributes."""
-        scores = self.log_scores(codes) / np.sqrt(codes.shape[1])
+    def chances(self, codes: Any, power: float = 1.0) -> FloatArray:
+        """P(class | row), tempered: (n_c Π_a P(v_a | c)) to the power/√m, for m attributes."""
+        scores = self.log_scores(codes) * (power / math.sqrt(codes.shape[1]))
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
@@ -588,9 +589,9 @@ def deviation(scale: Fraction, noise: IntegerNoise = LAPLACE) -> float:
     return math.sqrt(2 * a) / (1 - a)
 
 
-TREE = "tree 7"
+TREE = "tree 8"
 OLDER_TREE = "tree 6"
-"""Without scores."""
+"""Without naive Bayes beside it."""
 REGRESSION = "regression-tree 1"
 BAYES = "naive-bayes 2"
 MOST_CHARACTERS = 1 << 28
@@ -663,7 +664,8 @@ class TreeModel:
         merged = np.column_stack(
             [merged_codes(d)[codes[:, a]] for a, d in enumerate(self.columns.domains)]
         )
-        return (1 - weight) * self.leaf_chances[leaf] + weight * self.tables.chances(merged)
+        by_tables = self.tables.chances(merged, BAYES_POWER)
+        return (1 - weight) * self.leaf_chances[leaf] + weight * by_tables
 
     @cached_property
     def leaf_chances(self) -> FloatArray:
@@ -680,7 +682,7 @@ class TreeModel:
         assert self.tree.counts is not None
         rows = max(int(self.tree.counts.sum()), 0)
         each = float(self.facts.spent("table")) * rows / self.tables.counts.size
-        return each / (3 * (each + 1))
+        return MOST_BAYES * each / (each + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -808,7 +810,9 @@ def model_of(content: Any) -> Model:
         ParameterError: if it is not what a release of a model could hold.
     """
     try:
-        if content["format"] in (TREE, OLDER_TREE):
+        if content["format"] == TREE or (
+            content["format"] == OLDER_TREE and "tables" not in content
+        ):
             return _tree_model(content)
         if content["format"] == REGRESSION:
             return _regression_model(content)

@@ -29,6 +29,9 @@ that ends the tree may take back those levels, in part or all of them, for one c
 `MOST_E`: with more, a tree follows chance in leaves of few rows.  What it leaves of its share goes
 to the tables.
 
+With probabilities the tables have most of ε where there are two classes and a row times ε for every
+count, and are paid for anyway: the score is then an attribute from there on (`ROWS_BESIDE`).
+
 **A tree of numbers** (`numbers=True`) is the same tree: its classes are `STEPS` equal steps between
 the public ends of the target, and a label is worth something to rows within `WINDOW` steps of it
 (`dampen.questions.classify.splits` and `growing` have the proofs).  A fifth of ε buys noisy sums of
@@ -83,18 +86,25 @@ BESIDE = ("table", "odds", "value")
 """What is spent on noisy counts beside the tree."""
 FINDING = PURPOSES[:5]
 """What is spent on public facts that nobody stated, before the tree is grown."""
-FOR_ODDS = Fraction(1, 5)
-FOR_TABLES = Fraction(1, 5)
-"""The shares of ε for noisy counts of leaves and for naive Bayes, where probabilities are asked
-for."""
+FOR_ODDS = Fraction(3, 20)
+"""The share of ε for noisy counts of leaves, where probabilities are asked for."""
+FEW_TABLES = Fraction(1, 10)
+PLENTY_TABLES = Fraction(1, 5)
 PLENTY = 2**14
-"""From so many rows times ε on, half of these shares is enough."""
+"""Shares for naive Bayes beside them; from so many rows times ε on the second one."""
+RANKING_TABLES = Fraction(3, 5)
+CLEAR_TABLES = Fraction(2, 5)
+CLEAR = 100
+"""Shares where the classes are two and every count of the tables has `ROWS_BESIDE`; from so many
+rows times ε for each on the second one."""
 FOR_SCORE = Fraction(3, 10)
 """The share of ε for the tables of a score, where no probabilities are asked for."""
 SCORE_BINS = FINEST_BINS
 """Of the score of naive Bayes."""
 ROWS_OF_A_SCORE = 8
 """Rows times ε for every count of its tables, at least, where the score is an attribute."""
+ROWS_BESIDE = 1
+"""The same where probabilities are asked for, which need the tables anyway."""
 COLUMNS_OF_A_SCORE = 4
 """Of fewer, a tree has room for all, and `ROWS_OF_FEW_COLUMNS` take the place of these rows."""
 ROWS_OF_FEW_COLUMNS = 512
@@ -340,12 +350,15 @@ def tree_plan(
     """
     check_max_rows(max_rows)
     given = given_stages(max_depth, stages)
-    part = Fraction(1, 2 if epsilon * max_rows >= PLENTY else 1) if probabilities else 0
-    odds = epsilon * (FOR_VALUES if numbers else FOR_ODDS * part)
+    odds = epsilon * FOR_VALUES if numbers else Fraction(0)
+    beside = Fraction(0)
+    if probabilities:
+        odds = epsilon * FOR_ODDS
+        beside = epsilon * tables_share(epsilon, domains, classes, max_rows)
 
     def drafted(scored: bool) -> TreePlan:
         sizes = sizes_of(domains, classes, scored=scored)
-        tables = epsilon * (FOR_TABLES * part or FOR_SCORE * scored)
+        tables = beside or epsilon * FOR_SCORE * scored
         left = epsilon - odds - tables
         like = STAGES_LIKE if numbers else None
         chosen = given
@@ -370,14 +383,50 @@ def tree_plan(
             columns=len(domains),
         )
 
-    if not numbers and score_pays(epsilon, domains, classes, max_rows):
+    rows = ROWS_BESIDE if probabilities else ROWS_OF_A_SCORE
+    if not numbers and score_pays(epsilon, domains, classes, max_rows, rows):
         plan = drafted(scored=True)
         if plan.staged:  # level by level there is no release that ends the tree
             return plan
     return drafted(scored=False)
 
 
-def score_pays(epsilon: Fraction, domains: Sequence[Domain], classes: int, max_rows: int) -> bool:
+def tables_share(
+    epsilon: Fraction, domains: Sequence[Domain], classes: int, max_rows: int
+) -> Fraction:
+    """The share of ε for naive Bayes where probabilities are asked for, by public facts alone.
+
+    Of two classes most of ε, where every count of its tables has one row times ε: there it orders
+    rows better than the leaves of a tree do, and its score is an attribute of the tree.  From a
+    hundred on noise is no matter in the tables, but in the tree.
+
+    >>> from dampen.questions.classify.encoding import Categories
+    >>> domains = [Categories("ab")] * 5
+    >>> [str(tables_share(Fraction(1), domains, classes, 20)) for classes in (2, 3)]
+    ['3/5', '1/10']
+    """
+    if classes == 2 and has_rows(epsilon, domains, classes, max_rows, CLEAR):
+        return CLEAR_TABLES
+    if classes == 2 and has_rows(epsilon, domains, classes, max_rows, ROWS_BESIDE):
+        return RANKING_TABLES
+    return PLENTY_TABLES if epsilon * max_rows >= PLENTY else FEW_TABLES
+
+
+def has_rows(
+    epsilon: Fraction, domains: Sequence[Domain], classes: int, max_rows: int, rows: int
+) -> bool:
+    """Whether every count of the tables of naive Bayes has so many rows times ε on average."""
+    first, _ = merged_values(domains)
+    return epsilon * max_rows >= rows * int(first[-1]) * classes
+
+
+def score_pays(
+    epsilon: Fraction,
+    domains: Sequence[Domain],
+    classes: int,
+    max_rows: int,
+    rows: int = ROWS_OF_A_SCORE,
+) -> bool:
     """Whether the score of naive Bayes is one more attribute, by public facts alone.
 
     Two classes, and enough rows times ε for every count of its tables; else their noise would drown
@@ -391,9 +440,8 @@ def score_pays(epsilon: Fraction, domains: Sequence[Domain], classes: int, max_r
     >>> [score_pays(Fraction(1), [domain] * 3, 2, rows) for rows in (6143, 6144)]
     [False, True]
     """
-    first, _ = merged_values(domains)
-    each = ROWS_OF_A_SCORE if len(domains) >= COLUMNS_OF_A_SCORE else ROWS_OF_FEW_COLUMNS
-    return classes == 2 and epsilon * max_rows >= each * int(first[-1]) * classes
+    each = rows if len(domains) >= COLUMNS_OF_A_SCORE else ROWS_OF_FEW_COLUMNS
+    return classes == 2 and has_rows(epsilon, domains, classes, max_rows, each)
 
 
 def given_stages(max_depth: int | None, stages: Sequence[int] | None) -> tuple[int, ...] | None:

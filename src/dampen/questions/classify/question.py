@@ -95,7 +95,7 @@ from dampen.questions.classify.model import (
     tree_content,
 )
 from dampen.questions.classify.plan import (
-    FOR_TABLES,
+    FEW_TABLES,
     JOINT,
     STEPS,
     TreePlan,
@@ -300,7 +300,8 @@ class TreeMethod:
                 f"Expected probabilities to be True or False, got {probabilities!r}."
             )
         epsilon = method.cost(price).epsilon
-        if probabilities and 2 * len(table.domains) > epsilon * FOR_TABLES * LARGEST_SCALE:
+        least = epsilon * FEW_TABLES
+        if probabilities and len(table.domains) > least * LARGEST_SCALE:
             raise ParameterError(
                 "Expected a larger epsilon for probabilities: its share for them is too small to "
                 "draw noise for. Raise epsilon or leave out probabilities."
