@@ -606,7 +606,7 @@ def as_keys(labels: Iterable[Hashable], *, declared: bool = False) -> list[Hasha
         declared: whether the column declares their type, which they keep.
     """
     if declared:
-        return [0.0 if each == 0 and isinstance(each, float) else each for each in labels]
+        return [0.0 if isinstance(each, float) and each == 0 else each for each in labels]
     return [each if type(each) is str else _as_key(each) for each in labels]
 
 
