@@ -37,6 +37,7 @@ from dampen.data.open import open_table
 from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError, raise_alone
+from dampen.printing import printable
 from dampen.questions.classify import model
 from dampen.questions.classify.encoding import encode_queries
 from dampen.questions.classify.found import SearchPlan
@@ -177,8 +178,6 @@ def query_columns(estimator: Any, X: Any, names: Sequence[str], *, missing: bool
         ParameterError: if X is no table, or has other columns.
         DataError: if its rows are not of equal length, or numbers are not finite.
     """
-    from sklearn.utils.validation import validate_data
-
     table = open_memory(X)
     if isinstance(table, StreamTable):
         raise ParameterError(
@@ -188,16 +187,27 @@ def query_columns(estimator: Any, X: Any, names: Sequence[str], *, missing: bool
         _check_rows(X)
         array = _array(X)
         _check_dimensions(array.ndim)
-        validate_data(estimator, array, reset=False, skip_check_array=True)
+        _check_names(estimator, array)
         _check_finite(array, missing=missing)
         return list(array.T)
     if hasattr(X, "columns"):
-        validate_data(estimator, X, reset=False, skip_check_array=True)
+        _check_names(estimator, X)
         return list(map(as_chunk, table.columns.values()))
     for name in names:
         if name not in table.columns:
             raise ParameterError(f"Expected a column {name!r} in X: the model predicts from it.")
     return [as_chunk(table.columns[name]) for name in names]
+
+
+def _check_names(estimator: Any, X: Any) -> None:
+    """scikit-learn's check of the names and the number of columns; a model may be somebody's."""
+    from sklearn.utils.validation import validate_data
+
+    try:
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+    except ValueError as error:
+        told = "\n".join(map(printable, str(error).split("\n")))
+        raise_alone(ValueError(told))
 
 
 def _has_text_names(X: Any) -> bool:
