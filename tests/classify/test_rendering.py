@@ -6,8 +6,10 @@ import re
 import numpy as np
 import pytest
 
+import dampen
 from dampen.errors import ParameterError
 from dampen.questions.classify import TreeClassifier, bins
+from dampen.questions.classify.model import html, model_of, report
 
 PUBLIC = {
     "domains": {"colour": ["red", "green", "blue"], "size": bins(0, 8, 4)},
@@ -30,12 +32,53 @@ def fitted():
 def test_the_report_tells_budget_and_tree(fitted):
     tree, _ = fitted
     text = tree.report()
-    assert "epsilon 100 for adding or removing one row, at most 500 rows" in text
+    assert "epsilon 100 for adding or removing one row; at most 500 rows in all" in text
     assert "level  0  split      25.1  (0.251 of epsilon)" in text
     assert "level  2  leaf       42.3  (0.423 of epsilon)" in text
     assert "colour: red" in text
     assert "size: >= 2 -> yes" in text
     assert "colour: not red -> no" in text  # a split below it would change nothing
+
+
+ROWS = {"p": [0, 0, 1, 2] * 100, "x": [0, 1, 2, 3] * 100, "y": [0, 1, 1, 0] * 100}
+QUESTIONS = {
+    "tree": {"classes": [0, 1]},
+    "regression_tree": {"lower": 0, "upper": 1},
+    "naive_bayes": {"classes": [0, 1]},
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("found", [False, True], ids=["stated", "found"])
+def test_a_model_says_whom_epsilon_protects(question, found):
+    """Also where domains are found, with a part of ε."""
+    facts = {} if found else {"domains": {"x": bins(0, 4, 4)}, "max_rows": 1000}
+    asked = {"epsilon": "0.6", **QUESTIONS[question], **facts}
+    persons = dampen.dataset(ROWS, unit="p", rows_per_unit=3)
+    shown = shown_model(getattr(persons, question)("y", **asked))
+    assert all("0.6 for adding or removing one p, with all their rows" in text for text in shown)
+    assert not any("one row," in text or "one row;" in text for text in shown)
+    replaced = dampen.dataset(ROWS, units_public=True)
+    shown = shown_model(getattr(replaced, question)("y", **asked))
+    assert all("0.6 for changing what one row says" in text for text in shown)
+    shown = shown_model(getattr(dampen.dataset(ROWS), question)("y", **asked))
+    assert all("0.6 for adding or removing one row" in text for text in shown)
+
+
+def test_the_budget_of_a_tree_is_that_of_one_row():
+    asked = {"classes": [0, 1], "epsilon": "0.6"}
+    text, _ = shown_model(dampen.dataset(ROWS, unit="p", rows_per_unit=3).tree("y", **asked))
+    assert "\nat most 3 rows of each p, at epsilon 0.2 for one row\n" in text
+    text, _ = shown_model(dampen.dataset(ROWS, units_public=True).tree("y", **asked))
+    assert "\na changed row is one removed and one added, at epsilon 0.3 for each\n" in text
+    text, _ = shown_model(dampen.dataset(ROWS, unit="p", rows_per_unit=1).tree("y", **asked))
+    assert "rows of each" not in text
+
+
+def shown_model(release):
+    """The text of a model and its picture, without what is between tags."""
+    model = model_of(release.answer)
+    return report(model, release), html(model, release)
 
 
 def test_a_tree_of_depth_zero_is_one_class():

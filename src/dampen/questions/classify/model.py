@@ -110,7 +110,7 @@ from numpy.typing import NDArray
 from dampen.core.losses import Loss
 from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy
-from dampen.core.selection import FloatArray, IntArray
+from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.epsilon import decimal_text, exact, price_text, root_below
 from dampen.errors import ParameterError, raise_alone
 from dampen.printing import html_table, printable
@@ -1042,13 +1042,32 @@ def _warnings(release: Release) -> Iterator[str]:
         yield f"NOT COVERED BY EPSILON: {', '.join(release.leaks)}"
 
 
+def _promise(release: Release) -> str:
+    """What it cost, and whom that protects."""
+    changed = release.neighbours is Neighbours.REPLACE_ONE
+    step = "changing" if changed else "adding or removing"
+    return f"{release.price} for {step} {release.protects}"
+
+
+def _row_price(model: AnyTree, release: Release) -> Iterator[str]:
+    """What is left for one row where several may differ: shares of the budget are shares of it."""
+    epsilon = model.facts.epsilon
+    rows = 1 if release.epsilon is None else release.epsilon / epsilon
+    if rows == 1 or rows.denominator > 1:
+        return
+    for_one = f"at epsilon {decimal_text(epsilon)}"
+    if release.neighbours is Neighbours.REPLACE_ONE:
+        yield f"a changed row is one removed and one added, {for_one} for each"
+    else:
+        whose = release.parameters.get("unit", "person")
+        yield f"at most {rows} rows of each {whose}, {for_one} for one row"
+
+
 def _tree_report(model: AnyTree, release: Release) -> Iterator[str]:
     """A heading, the budget, the tree."""
     facts = model.facts
-    yield (
-        f"{_title(model)}: epsilon {decimal_text(facts.epsilon)} for adding or removing one row, "
-        f"at most {facts.max_rows} rows"
-    )
+    yield f"{_title(model)}: {_promise(release)}; at most {facts.max_rows} rows in all"
+    yield from _row_price(model, release)
     yield f"mechanism {facts.mechanism}, {facts.size}"
     yield from _warnings(release)
     yield ""
@@ -1138,16 +1157,16 @@ def _tree_html(model: AnyTree, release: Release) -> str:
         legend = f"<div>{_legend(list(map(str, model.columns.classes)))}</div>"
     if len(tree.leaves) > MOST_LEAVES:
         return f"<pre>{escape(report(model, release))}</pre>"
-    head = _html_lines([_tree_heading(model, tree), *_warnings(release)])
+    head = _html_lines([_tree_heading(model, tree, release), *_warnings(release)])
     return f'{head}<div style="overflow-x:auto">{_svg(model, tree)}</div>{legend}'
 
 
-def _tree_heading(model: AnyTree, tree: Tree) -> str:
+def _tree_heading(model: AnyTree, tree: Tree, release: Release) -> str:
     facts = model.facts
     leaves = len(tree.leaves)
     fewer = f" of {facts.depth} that were paid for" if tree.depth < facts.depth else ""
     return (
-        f"{_title(model)}, ε = {decimal_text(facts.epsilon)} for adding or removing one row: "
+        f"{_title(model)}, {_promise(release).replace('epsilon ', 'ε = ', 1)}: "
         f"{leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {tree.depth}{fewer}"
     )
 
@@ -1239,7 +1258,7 @@ def _bayes_report(model: BayesModel, release: Release) -> Iterator[str]:
     """What was released, the noise, and the estimated shares of the classes."""
     values, classes = model.tables.counts.shape
     law = "discrete Gaussian" if model.tables.noise == GAUSSIAN else "discrete Laplace"
-    yield f"Private naive Bayes: {_price(model, release)} for adding or removing one row"
+    yield f"Private naive Bayes: {_promise(release)}"
     yield (
         f"{len(model.columns.domains)} attributes, {values} values, {classes} classes: "
         f"{values * classes} counts, each with {law} noise of standard deviation "
@@ -1252,17 +1271,11 @@ def _bayes_report(model: BayesModel, release: Release) -> Iterator[str]:
         yield f"  {math.exp(log):6.1%}  {name}"
 
 
-def _price(model: BayesModel, release: Release) -> str:
-    """ε, or ρ where Gaussian noise has no ε."""
-    pure = model.tables.noise == LAPLACE
-    return price_text(model.epsilon if pure else None, release.rho)
-
-
 def _bayes_html(model: BayesModel, release: Release) -> str:
     """A heading, the warnings, and the likeliest value of every attribute in each class."""
     columns = model.columns
     heading = (
-        f"Private naive Bayes, {_price(model, release)} for adding or removing one row: "
+        f"Private naive Bayes, {_promise(release)}: "
         f"{len(columns.domains)} attributes, {len(columns.classes)} classes"
     )
     classes = [f"in {name}" for name in columns.classes[:MOST_CLASSES]]
