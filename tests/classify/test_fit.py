@@ -17,6 +17,7 @@ from dampen.questions.classify import (
     TreeClassifier,
     bins,
 )
+from dampen.questions.classify.encoding import as_domain
 from leaks import NUMBER
 
 PUBLIC = {"domains": [3, bins(0, 10, 5)], "classes": ["a", "b"], "max_rows": 100}
@@ -48,6 +49,31 @@ def test_wrong_parameters_are_explained(change, message):
 def test_a_wrong_number_of_classes_is_one_sentence():
     with pytest.raises(DataError, match=r"could not be read\."):
         TreeClassifier("1", **PUBLIC).fit(np.array([[0, 1.0], [1, 2.0]]), np.array(["a"]))
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ((0, 110), r"dampen\.bins\(0, 110\).*the list \[0, 110\]"),
+        ((0, 1), r"dampen\.bins\(0, 1\).*the list \[0, 1\]"),
+        ((2**70, 0), r"dampen\.bins\(0, 1180591620717411303424\)"),
+        ((np.float64(0.5), np.int64(-2)), r"dampen\.bins\(-2, 0\.5\).*the list \[0\.5, -2\]"),
+    ],
+)
+def test_a_pair_of_numbers_is_no_domain(pair, message):
+    account = Account()
+    for domains in ([3, pair], {"x1": pair}):
+        given = {**PUBLIC, "domains": domains, "budget": account}
+        with pytest.raises(ParameterError, match=message):
+            TreeClassifier("1", **given).fit({"x0": X[:, 0], "x1": X[:, 1]}, Y)
+    assert account.charges == []
+
+
+@pytest.mark.parametrize(
+    "domain", [[0, 1], ("a", "b"), (0, 1, 2), (0,), (True, False), (0, None), (2**70, "x")], ids=str
+)
+def test_lists_and_other_tuples_are_categories(domain):
+    assert as_domain(domain, "x") == Categories(tuple(domain))
 
 
 @pytest.mark.parametrize(

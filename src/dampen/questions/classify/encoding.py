@@ -18,6 +18,7 @@ row, so that `dampen.questions.classify.splits` covers both.
 """
 
 import itertools
+import math
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -302,12 +303,33 @@ def as_domain(given: Any, name: str) -> Domain | None:
         return Categories(given.labels) if given.labels else None
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         return Categories(range(int(given)))
+    if isinstance(given, tuple):
+        _check_no_range(given, name)
     if isinstance(given, Iterable) and not isinstance(given, str | bytes):
         return Categories(tuple(given))
     raise ParameterError(
         f"Expected the domain of {name} to be bins, a list of categories or a number of codes, "
         f"got a {type(given).__name__}."
     )
+
+
+def _check_no_range(given: tuple[Any, ...], name: str) -> None:
+    """Refuses a pair of numbers, which may be meant as a range or as two categories."""
+    if len(given) != 2 or not all(map(_is_finite, given)) or given[0] == given[1]:
+        return
+    low, high = sorted(given)
+    raise ParameterError(
+        f"Expected the domain of {name} to be bins or a list of categories, got a pair of numbers, "
+        f"which can mean either. Write dampen.bins({low}, {high}) for the numbers from {low} to "
+        f"{high}, or the list [{given[0]}, {given[1]}] for two categories."
+    )
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a value is a number with a place on a line; a truth value is none."""
+    if isinstance(value, float | np.floating):
+        return math.isfinite(value)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def fixed(domain: Domain, count: int) -> Domain:
