@@ -46,9 +46,72 @@ def test_wrong_parameters_are_explained(change, message):
         TreeClassifier(**{"epsilon": "1", **PUBLIC, **change}).fit(X, Y)
 
 
-def test_a_wrong_number_of_classes_is_one_sentence():
-    with pytest.raises(DataError, match=r"could not be read\."):
-        TreeClassifier("1", **PUBLIC).fit(np.array([[0, 1.0], [1, 2.0]]), np.array(["a"]))
+@pytest.mark.parametrize("make", [TreeClassifier, NaiveBayesClassifier, Classifier])
+@pytest.mark.parametrize(
+    "rows",
+    [X, X.tolist(), pd.DataFrame(X), pl.DataFrame(X), {"x0": X[:, 0], "x1": X[:, 1]}],
+    ids=["array", "lists", "pandas", "polars", "columns"],
+)
+@pytest.mark.parametrize(
+    "classes",
+    [Y[:-3], Y[:-3, None], Y[:-3].tolist(), pd.Series(Y[:-3]), pd.DataFrame(Y[:-3]), []],
+    ids=["array", "column of an array", "list", "series", "frame", "empty"],
+)
+def test_a_wrong_number_of_classes_is_refused_before_the_charge(make, rows, classes):
+    account = Account()
+    with pytest.raises(
+        ParameterError, match="X and y have inconsistent numbers of samples"
+    ) as told:
+        make("1", **PUBLIC, budget=account).fit(rows, classes)
+    assert "fit_table(table, target=...)" in str(told.value)
+    assert not any(letter.isdigit() for letter in str(told.value))
+    assert account.charges == []
+
+
+def test_a_wrong_number_of_persons_is_refused_before_the_charge():
+    account = Account()
+    with pytest.raises(ParameterError, match="X and unit= have inconsistent numbers of samples"):
+        TreeClassifier("1", **PUBLIC, budget=account).fit(X, Y, unit=list(range(59)))
+    assert account.charges == []
+
+
+FRAME = pd.DataFrame({"patient": np.arange(60) // 2, "x0": X[:, 0], "x1": X[:, 1]})
+
+
+@pytest.mark.parametrize("make", [TreeClassifier, NaiveBayesClassifier, Classifier])
+@pytest.mark.parametrize(
+    "rows",
+    [FRAME, pl.from_pandas(FRAME), {name: FRAME[name].tolist() for name in FRAME}],
+    ids=["pandas", "polars", "columns"],
+)
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_persons_may_be_a_column_of_the_rows(make, rows):
+    """The model that the column itself gives: it is not predicted from."""
+    facts = {**PUBLIC, "entropy": InsecureEntropy(3, allow_release=True)}
+    model = make("500", **facts).fit(rows, Y, unit="patient", rows_per_unit=2)
+    assert model.release_.protects == "one patient, with all their rows"
+    assert model.feature_names_in_.tolist() == ["x0", "x1"]
+    beside = make("500", **facts).fit(
+        FRAME[["x0", "x1"]], Y, unit=FRAME["patient"], rows_per_unit=2
+    )
+    assert model.release_.answer == beside.release_.answer
+    assert (model.predict(FRAME[["x0", "x1"]]) == Y).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("rows", "unit", "message"),
+    [
+        (FRAME, "patiant", r"X has no column 'patiant'\. Did you mean 'patient'\?"),
+        (X, "patient", r"unit=stays\['patient'\].*X has no names of columns"),
+        (FRAME, 3, r"a column with one id of a person per row.*got a int"),
+        (FRAME[["patient"]], "patient", "0 feature"),
+        (FRAME.rename(columns={"patient": "row"}), "row", "rename the column"),
+        (FRAME.rename(columns={"patient": ""}), "", "X has no column ''"),
+    ],
+)
+def test_messages_say_what_the_unit_of_a_fit_is(rows, unit, message):
+    with pytest.raises(ParameterError, match=message):
+        TreeClassifier("1", classes=["a", "b"]).fit(rows, Y, unit=unit)
 
 
 @pytest.mark.parametrize(
@@ -94,6 +157,7 @@ def test_lists_and_other_tuples_are_categories(domain):
         (X, None, "requires y"),
         (X, "abc", "a column"),
         (X, iter(Y), "a column"),
+        (X, pl.LazyFrame({"y": Y}), "a column"),
         (X, set(Y), "a column"),
         (X, 3, "a column"),
         (X, np.column_stack([Y, Y]), "a column"),

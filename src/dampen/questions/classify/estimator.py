@@ -36,7 +36,7 @@ from dampen.data.memory import (
 from dampen.data.open import open_table
 from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted
 from dampen.epsilon import Epsilon
-from dampen.errors import DataError, ParameterError, raise_alone
+from dampen.errors import DataError, ParameterError, did_you_mean, raise_alone
 from dampen.printing import printable
 from dampen.questions.classify import model
 from dampen.questions.classify.encoding import encode_queries
@@ -85,6 +85,10 @@ TARGET = "y="
 """The name of the classes beside the columns of X."""
 PERSON = "person="
 """The name of the ids of persons beside the columns of X."""
+UNIT_EXPECTED = (
+    "Expected unit= to be a column with one id of a person per row, such as unit=stays['patient'], "
+    "or the name of a column of X"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -94,6 +98,7 @@ class Supervised:
     Attributes:
         X, y, unit: the private data; `unit` says whose row it is, if a person may have many.
         names: of the columns; `named` says whether X has them itself.
+        person: the name of the column `unit`.
     """
 
     X: Any
@@ -102,6 +107,7 @@ class Supervised:
     named: bool
     fields: Sequence[Field]
     unit: Any = None
+    person: str = PERSON
     title: str = "X and y"
     declared = True
     rows = None
@@ -118,7 +124,7 @@ class Supervised:
             X: a table in memory.
             y: a column.
             domains: of the columns, as the estimator has them.
-            unit: a column that says whose row it is, or None.
+            unit: a column that says whose row it is, or its name in X, or None.
             leaky: whether the width of a list may be taken from its rows.
 
         Raises:
@@ -126,14 +132,20 @@ class Supervised:
                 column.
         """
         _check_y(y)
-        if unit is not None and not is_column(unit):
-            raise ParameterError("Expected unit= to be a column: one id of a person per row.")
+        named = _has_text_names(X)
+        person = PERSON
         table = open_memory(X)
         if isinstance(table, StreamTable):
             raise ParameterError(
                 "Expected X in memory, got a table that is read in a stream. Use fit_table, which "
                 "takes the target as one of its columns."
             )
+        if isinstance(unit, str):
+            person = unit
+            X, unit = _without_person(table, person)
+            table = X
+        elif unit is not None and not is_column(unit):
+            raise ParameterError(f"{UNIT_EXPECTED}; got a {type(unit).__name__}.")
         if table is None:
             width = _width(X, domains, leaky=leaky)
             fields: Sequence[Field] = [field_of(f"x{i}", X) for i in range(width)]
@@ -144,19 +156,39 @@ class Supervised:
                 "Expected columns, got 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
             )
         names = [field.name for field in fields]
-        beside = [Field(TARGET)] if unit is None else [Field(TARGET), Field(PERSON)]
-        named = table is not None and _has_text_names(X)
-        return cls(X, y, names, named, [*fields, *beside], unit)
+        beside = [Field(TARGET)] if unit is None else [Field(TARGET), Field(person)]
+        return cls(X, y, names, table is not None and named, [*fields, *beside], unit, person)
+
+    def check_lengths(self) -> None:
+        """Refuses columns that cannot belong together, before any charge; no row is looked at.
+
+        Of two neighbouring data sets, both are of one length or neither is: whoever adds or removes
+        a row does so in X, y and unit at once.  So the refusal says nothing of a row, and no number
+        of rows is told.
+
+        Raises:
+            ParameterError: if y or unit has not one value for each row of X.
+        """
+        rows = _length(self.X)
+        if _length(self.y) != rows:
+            raise ParameterError(
+                "X and y have inconsistent numbers of samples. Expected one class or number in y "
+                "for each row of X, in the same order. Take both from one table, or pass the table "
+                "to fit_table(table, target=...)."
+            )
+        if self.unit is not None and _length(self.unit) != rows:
+            raise ParameterError(
+                "X and unit= have inconsistent numbers of samples. Expected one id of a person for "
+                "each row of X, in the same order. Take both from one table, or pass the table to "
+                "fit_table(table, target=..., unit=...)."
+            )
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         from sklearn.utils.validation import column_or_1d
 
         y = self.y if is_column(self.y) else column_or_1d(self.y, warn=True)
         columns = _columns(self.X, self.names)
-        beside = {TARGET: y} if self.unit is None else {TARGET: y, PERSON: self.unit}
-        if len({*map(len, beside.values()), *map(len, columns.values())}) > 1:
-            # scikit-learn's own message would tell how many rows there are.
-            raise DataError("Expected as many values in y as rows in X.")
+        beside = {TARGET: y} if self.unit is None else {TARGET: y, self.person: self.unit}
         yield from MemoryTable({**columns, **beside}).batches(wanted)
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
@@ -216,6 +248,25 @@ def _has_text_names(X: Any) -> bool:
     return all(isinstance(label, str) for label in labels)
 
 
+def _without_person(table: MemoryTable | None, person: str) -> tuple[MemoryTable, Any]:
+    """A table without one of its columns, and this column."""
+    if table is None:
+        raise ParameterError(f"{UNIT_EXPECTED}; X has no names of columns.")
+    if not person or person not in table.columns:
+        hint = did_you_mean(person, table.columns)
+        raise ParameterError(f"{UNIT_EXPECTED}; X has no column {person!r}.{hint}")
+    others = {name: column for name, column in table.columns.items() if name != person}
+    return MemoryTable(others), table.columns[person]
+
+
+def _length(data: Any) -> int:
+    """How many rows a table or a column in memory has; they are not looked at."""
+    table = None if is_column(data) else open_memory(data)
+    if isinstance(table, MemoryTable):
+        return table.rows
+    return len(data) if isinstance(data, list | tuple) else _shape(data)[0]
+
+
 def _check_y(y: Any) -> None:
     """A column, or what scikit-learn also takes for one: an array or a frame with one column."""
     if y is None:
@@ -224,7 +275,7 @@ def _check_y(y: Any) -> None:
             "the target y is None."
         )
     frame = open_memory(y)
-    one_column = frame is not None and len(frame.fields) == 1
+    one_column = isinstance(frame, MemoryTable) and len(frame.fields) == 1
     if not (is_column(y) or one_column or len(_shape(y)) == 1 or _shape(y)[1:] == (1,)):
         raise ParameterError(f"Expected y to be a column: {COLUMNS}; got a {type(y).__name__}.")
 
@@ -368,14 +419,17 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         """Releases a model: checks the parameters, charges the budget, then looks at the data.
 
         With `unit`, one id of a person per row, ε protects a person with all their rows: at most
-        `rows_per_unit` rows of each, drawn at random, are used at ε / `rows_per_unit`.
+        `rows_per_unit` rows of each, drawn at random, are used at ε / `rows_per_unit`.  It is a
+        column beside X, or the name of a column of X; the model does not predict from that column,
+        so leave it out of what is passed to `predict`.
 
         A `sample_weight` is refused: the noise is made for rows that count once.
         """
         refuse(refused)
         leaky = self.public == "data"
         source = Supervised.open(X, y, domains=self.domains, unit=unit, leaky=leaky)
-        facts = persons({} if unit is None else {"unit": PERSON}, rows_per_unit)
+        source.check_lengths()
+        facts = persons({} if unit is None else {"unit": source.person}, rows_per_unit)
         return self._ask(self._question(TARGET, source.names), source, schema=facts)
 
     def fit_table(
