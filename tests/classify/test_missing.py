@@ -151,5 +151,26 @@ def test_predictions_of_what_was_never_declared() -> None:
         rows, ["young", "lost"] * 20
     )
     assert tree.predict(pd.DataFrame({"age": [70], "job": ["pirate"]})).tolist() == ["lost"]
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match="NaN") as told:
         tree.predict(pd.DataFrame({"age": [None, 20], "job": ["farm", "farm"]}))
+    assert "in every cell of 'age'" in str(told.value)
+    assert "Fill them before you predict" in str(told.value)
+    assert "dampen.bins(0, 100, missing='own') as the domain of 'age'" in str(told.value)
+    assert 'missing = "own" in the facts' in str(told.value)
+
+
+def test_numbers_of_an_array_to_predict() -> None:
+    """Either remedy of the message works."""
+    rows = np.array([[20.0], [70.0], [np.nan]])
+    classes = ["young", "lost", "hidden"]
+    plain = asked([bins(0, 100, 4)]).fit(rows, classes)
+    with pytest.raises(
+        ValueError, match=r"with no missing value; some are NaN.*nan_to_num"
+    ) as told:
+        plain.predict(rows)
+    assert "missing='own'" in str(told.value)
+    assert len(plain.predict(np.nan_to_num(rows))) == 3
+    own = asked([bins(0, 100, 4, missing="own")]).fit(rows, classes)
+    assert len(own.predict(rows)) == 3
+    with pytest.raises(ValueError, match="or NaN for a missing value; some are NaN or infinite"):
+        own.predict(np.array([[np.inf]]))

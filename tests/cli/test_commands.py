@@ -321,6 +321,27 @@ def test_a_tree_from_file_to_predictions(dampen, place: Path) -> None:
     refused(dampen("predict", "tree.json", "new.csv"), "tree.json")
 
 
+def test_a_missing_number_to_predict_says_what_to_type(dampen, place: Path) -> None:
+    dampen(*TREE, "-o", "tree.json")
+    (place / "new.csv").write_text("age,workclass\n,Private\n")
+    bad = dampen("predict", "tree.json", "new.csv")
+    assert bad.code == 3
+    assert "Expected a number in every cell of 'age'" in bad.err
+    assert "Fill them before you predict" in bad.err
+    assert "missing='own'" in bad.err
+
+
+@pytest.mark.parametrize("command", ["tree", "naive-bayes", "classifier"])
+def test_a_model_without_columns_says_what_to_type(dampen, place: Path, command: str) -> None:
+    (place / "plain.csv").write_text("age,job\n3,1\n4,0\n")
+    asked = (command, "plain.csv", "--target", "job", "--epsilon", "1")
+    refused(dampen(*asked), "Pass --header if that line holds the names of the columns")
+    refused(dampen(*asked), "name them with --columns A,B,...")
+    refused(dampen(*asked, "--header"), "Expected --classes A,B,..., the public list")
+    for named in (["--header"], ["--columns", "age"]):
+        assert dampen(*asked, *named, "--classes", "0,1").code == 0
+
+
 def test_naive_bayes_from_file_to_predictions(dampen) -> None:
     fitted = dampen(*replaced(BAYES, "--epsilon", "100"), "-o", "model.json")
     assert "noise of standard deviation" in fitted.out

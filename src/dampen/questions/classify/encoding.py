@@ -416,7 +416,13 @@ def encode_queries(columns: Sequence[Chunk], domains: Mapping[str, Domain]) -> I
     for a, (name, domain) in enumerate(domains.items()):
         unknown = codes[:, a] < 0
         if isinstance(domain, Bins) and unknown.any():
-            raise DataError(f"Expected numbers in {name}; some are missing (NaN).")
+            raise DataError(
+                f"Expected a number in every cell of {name!r}; some are missing (empty, NaN or "
+                "text), and the model was released without a place for missing values. Fill them "
+                "before you predict; or release a model that has a place for them, with "
+                f"dampen.bins({domain.edges[0]:.15g}, {domain.edges[-1]:.15g}, missing='own') as "
+                f'the domain of {name!r}, or with missing = "own" in the facts of the column.'
+            )
         codes[unknown, a] = len(domain) - 1
     return codes
 

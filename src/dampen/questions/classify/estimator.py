@@ -336,7 +336,12 @@ def _check_finite(array: Any, *, missing: bool) -> None:
     if array.dtype.kind != "f":
         return
     if np.isinf(array).any() or (not missing and np.isnan(array).any()):
-        raise DataError("Expected finite numbers in X; some are NaN or infinite (inf).")
+        wanted = "or NaN for a missing value" if missing else "with no missing value"
+        raise DataError(
+            f"Expected finite numbers in X, {wanted}; some are NaN or infinite (inf). Replace them "
+            "before you predict, as numpy.nan_to_num(X) does; or release a model that has a place "
+            "for missing values, with dampen.bins(low, high, missing='own') as domains."
+        )
 
 
 def _shape(data: Any) -> tuple[int, ...]:

@@ -1074,8 +1074,8 @@ def _classes(question: Asked, *, leaky: bool) -> Classes | None:
         return checked_classes(stated).values
     if not leaky:
         raise ParameterError(
-            "Expected classes, the public list of at least two classes, such as "
-            "classes=['no', 'yes']. Finding them privately would miss rare ones."
+            "Expected classes=[...], the public list of at least two classes, such as ['no', "
+            "'yes']. Finding them privately would miss rare ones."
         )
     return None
 
@@ -1121,8 +1121,10 @@ def _columns(question: Asked, source: Opened) -> list[str]:
         columns = [field.name for field in source.fields if field.name != question.target]
     else:
         raise ParameterError(
-            f"Expected domains by the names of columns, or header=True: the first line of "
-            f"{source.title} may be data."
+            f"Expected the columns to predict from: the first line of {source.title} may be data, "
+            "so names are not taken from it. Pass header=True if that line holds the names of the "
+            "columns, or name them with columns=[...] or in a file of facts, which `dampen draft "
+            "FILE` drafts."
         )
     if not columns:
         raise ParameterError("Expected at least one column besides the target.")
