@@ -58,7 +58,8 @@ def test_laws_are_those_of_the_noise(noise: Noise) -> None:
 def test_the_price_in_zero_concentrated_privacy() -> None:
     third = Fraction(1, 3)
     assert GUMBEL.rho(third) == Fraction(1, 72)
-    assert Fraction(1, 20) < LAPLACE.rho(third) * Fraction("1.1") < EXPONENTIAL.rho(third)
+    assert EXPONENTIAL.rho(third) == LAPLACE.rho(third) == laplace_rho(third)
+    assert Fraction(1, 20) < LAPLACE.rho(third) * Fraction("1.1") < pure_rho(third)
     assert EXPONENTIAL.rho(third) < Fraction(1, 18)
     # k answers at ε/k each add up; a joint release costs the same for any k.
     for noise in (GUMBEL, EXPONENTIAL):

@@ -17,7 +17,8 @@ import dampen
 from asking import EPSILON, PURE
 from asks import ASKS
 from dampen.core.losses import ANY, Loss, text_of_losses
-from dampen.core.noise import GUMBEL, laplace_rho, pure_rho
+from dampen.core.noise import EXPONENTIAL, GUMBEL, laplace_rho, permute_and_flip, pure_rho
+from dampen.core.selection import Neighbours
 from dampen.paper.id3 import ShiftedLocalDiffPID3
 from dampen.questions.nodes.methods import DegreesMethod
 from dampen.questions.nodes.metric import Degree, counted
@@ -137,7 +138,13 @@ def charged(ask, **given):
 STATED = {
     "total": "0.6 in 10 steps",
     "mean by group": "0.6 in 10 steps",
-    "percentile without bounds by group": "2 x 0.3 in 1 step",
+    "percentile, value": "0.6 in any steps",
+    "percentile by group": "0.6 in any steps",
+    "percentile without bounds": "0.6 in any steps",
+    "percentile without bounds by group": "2 x 0.3 in any steps",
+    "percentile_record": "0.6 in any steps",
+    "release": "0.6 in any steps",
+    "top_k": "0.6 in any steps",
     "top_k, brokerage": "0.6 in any steps",
     "NaiveBayesClassifier.fit": "2 x 0.3 in 1 step",
     "NaiveBayesClassifier.fit_table": "2 x 0.3 in 1 step",
@@ -288,17 +295,46 @@ def test_names_drawn_one_by_one_state_every_draw():
     [cost] = charged(
         dampen.most_frequent, data=["a"], categories=names, k=2, mechanism="pf", epsilon=2
     )
-    assert text_of_losses(cost.losses) == "2 x 1 in 1 step"
-    assert_dominated(cost, list(zip(laws[left], laws[right], strict=True)))
+    assert text_of_losses(cost.losses) == "2 x 1 in any steps"
+    fine = Cost(cost.epsilon, cost.rho, "", "", cost.neighbours, losses=(Loss(Fraction(1), 40, 2),))
+    assert_dominated(fine, list(zip(laws[left], laws[right], strict=True)))
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_a_name_by_permute_and_flip_loses_no_more_than_continuous_noise(both_ways):
+    """Over all scores of three candidates in quarters, which move by up to 1, up or both ways."""
+    scores = list(product(np.arange(0, 2.25, 0.25), repeat=2))
+    moves = list(product(np.linspace(-1, 1, 5) if both_ways else (0, 0.5, 1), repeat=3))
+    half = 1 / 2 if both_ways else 1
+    pairs = [
+        [permute_and_flip(2 * half * (at - at.max())) for at in (before, before + move)]
+        for score in scores
+        for before in [np.array([0, *score])]
+        for move in map(np.array, moves)
+    ]
+    lost = max(
+        max(least_rho(np.log(p), np.log(q)), least_rho(np.log(q), np.log(p))) for p, q in pairs
+    )
+    charged_rho = float(EXPONENTIAL.rho(Fraction(2)))
+    assert charged_rho / 2 < lost <= charged_rho < float(pure_rho(Fraction(2)))
+    fine = Cost(
+        Fraction(2), Fraction(2), "", "", Neighbours.ADD_REMOVE_ROW, losses=(Loss(Fraction(2), 40),)
+    )
+    assert_dominated(fine, pairs)
+
+
+def test_a_margin_in_whole_rows_is_charged_as_any_release_of_its_epsilon():
+    [name] = charged(dampen.most_frequent, data=["a"], categories=["a", "b"], epsilon=2)
+    assert (name.losses, name.mechanism) == ((), "pf")
+    assert name.rho >= pure_rho(Fraction(2))
 
 
 PURE_BY_NATURE = {
-    "pf": "permute-and-flip between two candidates of equal counts is randomised response",
+    "pf": "the margin of the name is in whole rows",
     "reach": "a half-line of discrete Laplace noise that moves by 1 is randomised response",
     "discrete-laplace": "a count moves by 1",
     "joint": "a count moves by 1",
     "threshold": "a count moves by 1",
-    "ld-pf-range": "permute-and-flip",
     "two-rounds": "the refinement of the first round has no lower proved price",
 }
 """Why a release is charged what any ε-DP one is."""

@@ -9,7 +9,7 @@ for the law.
 | noise | value | several answers | zCDP of an ε-DP release of k answers |
 |---|---|---|---|
 | `GUMBEL` | -log(-log U) | the k largest of one draw at ε/k | ε² / (8k) |
-| `EXPONENTIAL` | -log U | k draws at ε/k, without replacement | ε tanh(ε / 2k) |
+| `EXPONENTIAL` | -log U | k draws at ε/k, without replacement | k h(ε/k), h(ε) = ε + e^-ε - 1 |
 | `LAPLACE` | ±(-log U), the sign by U's first bit | any k of one draw at ε | ε + e^-ε - 1 |
 
 **Several answers.**  The k largest of scores plus Gumbel noise are distributed as k draws without
@@ -61,6 +61,15 @@ as in theorem 2, and D_α <= α D_1.  D_1, the Kullback-Leibler divergence, is
 b (E|Z - m| - E|Z|) = b (m - 2a (1 - a^m) / (1 - a²)) = h_m(ε).  Several integers that move by d_i
 cost Σ of b d_i - (1 - e^(-b d_i)) b / sinh(b), which is convex in d_i and 0 at 0, so that one that
 moves by m costs most. ∎
+
+**Theorem 4** (`EXPONENTIAL`).  One name by permute-and-flip that is ε-DP is ρ-zCDP with ρ = h(ε).
+*Proof.*  Let q and q' be the scores of neighbours, and P_i the law of the name for the scores
+q + (i/m) (q' - q), i = 0..m, which need not be the scores of any data.  What makes the draw ε-DP
+for scores that move by at most 1 (in one direction, or one score alone, where it has no factor 1/2)
+makes P_i and P_i+1 ε/m-DP to each other, for every m: scores are real numbers.  So the draw loses ε
+in any number of steps, and is dominated by integer noise on a number that moves by m
+(`dampen.core.losses`): ρ <= h_m(ε), which falls to h(ε). ∎  A margin that is released with the name
+is in whole numbers, and is charged by theorem 1.
 
 A noise of your own is one more object with these attributes.  Its bounds and its law are promises;
 `tests/core/test_noise.py` shows how to check them.
@@ -332,7 +341,7 @@ class Exponential:
         return permute_and_flip(a)
 
     def rho(self, epsilon: Fraction, k: int = 1, /) -> Fraction:
-        return k * pure_rho(epsilon / k)
+        return k * laplace_rho(epsilon / k)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ from dampen.questions.limited_domain import (
 )
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, lead, likely_noise
 from dampen.releases.answer import answer
-from dampen.releases.cost import Budget, Cost, Price, selection_cost
+from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_cost
 from dampen.releases.method import Drawn, Finding, Leak, Method
 from dampen.releases.numbers import (
     GAUSSIAN,
@@ -431,6 +431,14 @@ class CountMethod:
         if self.mechanism == JOINT:  # whose noise is discrete here
             cost = noise_cost(price, self.question.name, LAPLACE_NOISE)
             return replace(cost, mechanism=JOINT.name, leaks=leaks)
+        if self._shows_margin:
+            return composed_cost(
+                MostFrequent.neighbours,
+                price,
+                query=self.question.name,
+                mechanism=PF.name,
+                leaks=leaks,
+            )
         return selection_cost(
             MostFrequent.neighbours,
             price,
@@ -480,9 +488,12 @@ class CountMethod:
         """The law of the numbers that come with the names, if any do."""
         if self.mechanism == JOINT:
             return ShiftLaw(1 / epsilon, least=0, noise=self.noise)
-        if self.mechanism == PF and (self.question.k or 1) == 1:
-            return MarginLaw(1 / epsilon, candidates)
-        return None
+        return MarginLaw(1 / epsilon, candidates) if self._shows_margin else None
+
+    @property
+    def _shows_margin(self) -> bool:
+        """Whether one name comes with how far it leads."""
+        return self.mechanism == PF and (self.question.k or 1) == 1
 
     def _named(
         self, problem: MostFrequent, counts: IntArray, epsilon: Fraction, entropy: Entropy
@@ -496,7 +507,7 @@ class CountMethod:
             found = [names[i] for i in several.places]
             told = dict(zip(names, several.numbers.tolist(), strict=True))
             return (found[0] if k is None else found), told
-        if self.mechanism == PF and (k or 1) == 1:
+        if self._shows_margin:
             best = winner(counts[:-1], epsilon, entropy)
             return (names[best.place] if k is None else [names[best.place]]), best.margin
         picked = select(selection, epsilon=epsilon, mechanism=self.mechanism, k=k, entropy=entropy)

@@ -231,8 +231,8 @@ def _selection_losses(mechanism: Mechanism, epsilon: Fraction, k: int) -> tuple[
     """Continuous noise on all scores, or one draw after the other; ρ tells more of Gumbel noise."""
     if mechanism.noise == LAPLACE:
         return (Loss(epsilon, ANY),)
-    if mechanism.noise == EXPONENTIAL and mechanism.shift is None and k > 1:
-        return (Loss(epsilon / k, times=k),)
+    if mechanism.noise == EXPONENTIAL and mechanism.shift is None:
+        return (Loss(epsilon / k, ANY, times=k),)
     return ()
 
 

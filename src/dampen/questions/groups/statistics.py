@@ -109,7 +109,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core import sensitivity
-from dampen.core.losses import Loss
+from dampen.core.losses import ANY, Loss
 from dampen.core.mechanisms import Mechanism, named, probabilities, select
 from dampen.core.noise import EXPONENTIAL, LAPLACE
 from dampen.core.sampling import Entropy, noisy_top
@@ -847,7 +847,7 @@ class QuantileMethod:
             query="measure",
             mechanism="pf",
             rho=lambda e: EXPONENTIAL.rho(e, DRAWS),
-            losses=lambda e: (Loss(e / DRAWS, times=DRAWS),),
+            losses=lambda e: (Loss(e / DRAWS, ANY, times=DRAWS),),
         )
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:

@@ -84,7 +84,7 @@ Let every candidate of weight w be a *copy* with the score ε u(x, g) / 2S + log
 1900 to 2099 two copies, one as a year.  Add an exponential number to each; the answer is the
 candidate of the largest.
 
-**Theorem.**  It is ε-DP, with S as above; ε tanh(ε/2) is what it costs in zCDP.
+**Theorem.**  It is ε-DP, with S as above; ε + e^-ε - 1 is what it costs in zCDP.
 Proof.  Scores of neighbours differ by at most ε/2, for log w is public and does not move.  Adding
 exponential noise of scale 1 to scores that move by at most ε/2 and naming the largest is
 permute-and-flip, which is ε-DP (McKenna and Sheldon 2020; Ding et al. 2021).  Which candidate a
