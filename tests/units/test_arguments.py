@@ -52,6 +52,14 @@ def test_a_function_answers_like_a_data_set(name):
     assert "one patient, with all their rows" in str(made)
 
 
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("unit", ["", "row", "edge"])
+def test_a_unit_has_a_name_of_its_own(name, unit):
+    """An empty one would protect rows, and nobody would notice."""
+    with pytest.raises(dampen.ParameterError, match="rename the column"):
+        asked(name, {**STAYS, unit: STAYS["patient"]}, unit=unit)
+
+
 @pytest.mark.parametrize("name", ["top_groups", "percentile", "most_frequent", "count"])
 def test_whose_statistic_is_meant(name):
     """People by default; rows of a person up to 8, or up to as many as are stated."""

@@ -514,8 +514,11 @@ def persons(
     unit = names.get("unit")
     if unit is None and rows_per_unit == 1 and groups_per_unit is None:
         return None
-    if unit in ("row", "edge"):
-        raise ParameterError(f"A unit cannot be the column {unit!r}: rename the column.")
+    if unit in ("", "row", "edge"):
+        raise ParameterError(
+            f"A unit cannot be the column {unit!r}: rename the column. To protect rows, leave "
+            "unit= out."
+        )
     return Schema(unit=unit or "", rows_per_unit=rows_per_unit, groups_per_unit=groups_per_unit)
 
 
