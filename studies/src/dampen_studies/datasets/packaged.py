@@ -41,12 +41,12 @@ class Packaged(NamedTuple):
         pairs = zip(self.sizes, self.ordered, strict=True)
         return [Categories(range(size), ordered=ordered) for size, ordered in pairs]
 
-    def free_domains(self) -> list[Any]:
-        """The same, for `numbers` of `FINEST_BINS`, whose number of bins is left to a model."""
+    def free_domains(self, count: int | None = None) -> list[Any]:
+        """The same, for `numbers` of `FINEST_BINS`, in so many bins; left out, a model chooses."""
         from dampen import bins
 
         return [
-            bins(0, FINEST_BINS, missing="own") if binned else domain
+            bins(0, FINEST_BINS, count, missing="own") if binned else domain
             for binned, domain in zip(self._binned, self.domains(), strict=True)
         ]
 

@@ -17,8 +17,9 @@ from typing import NamedTuple
 from dampen.core.sampling import InsecureEntropy
 from dampen.questions.classify.plan import MOST_SUMS, bin_count
 from dampen.questions.classify.question import prefers_bayes
+from dampen.schema.schema import FINEST_BINS
 from dampen_studies.datasets.packaged import BUNDLED, MORE, load
-from dampen_studies.experiments.model_methods import OURS
+from dampen_studies.experiments.model_methods import OURS, tree_of_bins
 from dampen_studies.experiments.models import FULL, fitted_to
 from dampen_studies.rows import values
 from dampen_studies.study import Parameters, Row, Rows, Study, number, text
@@ -148,12 +149,15 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 def _run(cell: Parameters, _: InsecureEntropy) -> Sequence[Row]:
     method = str(cell["method"])
     ten = load(str(cell["dataset"]), 10, MOST_ROWS)
-    table = ten if method == BAYES else load(str(cell["dataset"]), int(method), MOST_ROWS)
-    if method not in ("10", BAYES) and table.sizes == ten.sizes:
+    finest = load(str(cell["dataset"]), FINEST_BINS, MOST_ROWS)
+    if method not in ("10", BAYES) and finest.sizes == ten.sizes:
         return []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = fitted_to(table, cell, OURS[BAYES if method == BAYES else "tree"])
+        if method == BAYES:
+            fitted = fitted_to(ten, cell, OURS[BAYES])
+        else:
+            fitted = fitted_to(finest, cell, tree_of_bins(int(method)), free=True)
         size = len(ten.sizes), sum(ten.sizes)
         return [(*fitted.known[:3], *size, *fitted.known[3:], round(fitted.accuracy, 4))]
 
@@ -180,6 +184,6 @@ STUDY = Study(
     ),
     cells=_cells,
     run=_run,
-    revision=1,
+    revision=2,
     minutes=10,
 )  # fmt: skip

@@ -196,6 +196,16 @@ def _free(name: str, **options: Any) -> Maker:
     return make
 
 
+def tree_of_bins(count: int) -> Maker:
+    """The default tree where numbers have so many bins."""
+
+    def make(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
+        public = _public(table, rows, seed) | {"domains": table.free_domains(count)}
+        return classify.TreeClassifier(epsilon=epsilon, **public)
+
+    return make
+
+
 FREE: dict[str, Maker] = {
     "dampen": _free("Classifier"),
     "probabilities": _free("Classifier", probabilities=True),
