@@ -10,12 +10,14 @@ import numpy as np
 import dampen
 from dampen import InsecureEntropy, Release
 from dampen.core.losses import read_losses
-from dampen.core.noise import pure_rho
+from dampen.core.noise import laplace_rho, pure_rho
 from dampen.epsilon import short_text
 from dampen.releases.cost import Cost
 
 EPSILON = Fraction(3, 5)
 PURE = pure_rho(EPSILON)
+FLIPPED = laplace_rho(EPSILON), "0.6 in any steps"
+"""What a name by permute-and-flip costs and loses."""
 GUMBEL = EPSILON**2 / 8
 
 Hook = Callable[[], Any]

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 import dampen
-from asking import EPSILON, Armed, Ask, armed_table, cost, several, shown
+from asking import EPSILON, FLIPPED, Armed, Ask, armed_table, cost, several, shown
 from asks_models import MODELS
 from dampen import Release
 from dampen.core.mechanisms import JOINT
-from dampen.core.noise import laplace_rho, pure_rho
+from dampen.core.noise import laplace_rho
 from dampen.core.selection import Neighbours
 from dampen.questions.frequency import MostFrequent
 from dampen.questions.percentile.joint_tight import together
@@ -56,7 +56,7 @@ ASKS = [
         LETTERS,
         lambda hook: lambda: hook() or LETTERS,
         {},
-        cost("mine", "pf", "add-remove-row"),
+        cost("mine", "pf", "add-remove-row", *FLIPPED),
         several({"k": [0, 3, 1.5], "mechanism": ["no such"]}),
         (["a", WORD], [NUMBER], [["a"]], 5, "ab" + WORD),
     ),
@@ -175,7 +175,7 @@ ASKS = [
         NUMBERS,
         lambda hook: Armed(NUMBERS, hook),
         {"p": 50, "upper": 10, "labels": ["x", "y", "z"]},
-        cost("percentile-record", "ld-pf-range", "replace-one"),
+        cost("percentile-record", "ld-pf-range", "replace-one", *FLIPPED),
         several(
             {
                 "p": [101, "x", [50, 60]],
@@ -194,7 +194,7 @@ ASKS = [
         NUMBERS,
         lambda hook: Armed(NUMBERS, hook),
         {"p": 50, "upper": 10, "step": 1},
-        cost("percentile", "pf", "add-remove-row"),
+        cost("percentile", "pf", "add-remove-row", *FLIPPED),
         several({"p": [-1, []], "step": [0, "x"], "upper": [0]}),
         ([1, 2, WORD], [NUMBER, None, 3], [1, float("nan"), NUMBER]),
     ),
@@ -204,7 +204,7 @@ ASKS = [
         NUMBERS,
         lambda hook: Armed(NUMBERS, hook),
         {"p": 50},
-        cost("percentile", "pf", "add-remove-row"),
+        cost("percentile", "pf", "add-remove-row", *FLIPPED),
         several(
             {
                 "p": [-1, [], "33.33333"],
@@ -222,7 +222,13 @@ ASKS = [
         GROUPED,
         lambda hook: armed_table(GROUPED, hook),
         {"p": [10, 50], "groups": ["a", "b"]},
-        cost("percentile", "pf", "add-remove-row", 2 * pure_rho(EPSILON / 2), "2 x 0.3 in 1 step"),
+        cost(
+            "percentile",
+            "pf",
+            "add-remove-row",
+            2 * laplace_rho(EPSILON / 2),
+            "2 x 0.3 in any steps",
+        ),
         several({"groups": [[], ["a", "a"], None], "step": [0]}),
         ({"v": [1, 2, WORD], "g": LETTERS},),
     ),
@@ -242,7 +248,7 @@ ASKS = [
         GROUPED,
         lambda hook: armed_table(GROUPED, hook),
         {"p": 50, "upper": 10, "step": 1, "groups": ["a", "b"]},
-        cost("percentile", "pf", "add-remove-row"),
+        cost("percentile", "pf", "add-remove-row", *FLIPPED),
         several({"groups": [[], ["a", "a"], None]}),
         ({"v": [1, 2, WORD], "g": LETTERS}, {"v": [1, 2, None], "g": LETTERS}),
     ),
@@ -272,7 +278,7 @@ ASKS = [
         EDGES,
         lambda hook: (Armed(EDGES[0], hook), Armed(EDGES[1], hook)),
         {"n": 400},
-        cost("top-k", "pf", "add-remove-edge"),
+        cost("top-k", "pf", "add-remove-edge", *FLIPPED),
         several(
             {
                 "k": [0, 401],

@@ -6,7 +6,7 @@ from typing import Any
 import dampen
 from asking import EPSILON, GUMBEL, Ask, armed_table, cost, several, shown
 from dampen import Release
-from dampen.core.noise import pure_rho
+from dampen.core.noise import laplace_rho, pure_rho
 from dampen.paper.id3 import GlobalDiffPID3
 from dampen.questions.classify.plan import FEW_TABLES, FOR_ODDS, FOR_VALUES, split_shares
 from leaks import NUMBER, WORD
@@ -78,9 +78,9 @@ WRONG_ID3 = WRONG_MODEL + several(
 )
 PUBLIC_DEFAULT = {name: PUBLIC_TREE[name] for name in ("domains", "classes", "max_rows")}
 OF_ID3 = shown(3 * pure_rho(EPSILON / 4) + GUMBEL / 16)
-LEVELS = sum(pure_rho(EPSILON * share) for share in split_shares((1,)))
+LEVELS = sum(laplace_rho(EPSILON * share) for share in split_shares((1,)))
 FIRST, LAST = (EPSILON * share for share in split_shares((1, 2)))
-STAGES = pure_rho(FIRST) + LAST**2 / 8
+STAGES = laplace_rho(FIRST) + LAST**2 / 8
 ODDS, TABLES = (EPSILON * share for share in (FOR_ODDS, FEW_TABLES))
 CHANCES = pure_rho(ODDS) + 2 * pure_rho(TABLES / 2) + (EPSILON - ODDS - TABLES) ** 2 / 8
 STAGED = "joint-subtrees"

@@ -18,7 +18,7 @@ from dampen.core.mechanisms import (
     prepare,
     select,
 )
-from dampen.core.noise import EXPONENTIAL, pure_rho
+from dampen.core.noise import EXPONENTIAL, laplace_rho
 from dampen.core.sampling import InsecureEntropy
 from dampen.paper.percentile_selection import PercentileLabel
 from dampen.problems import InfluentialNode
@@ -121,7 +121,7 @@ def test_several_answers_are_different() -> None:
 
 def test_it_is_a_mechanism_like_any_other() -> None:
     assert named("ld-shifted") is LD_SHIFTED in MECHANISMS
-    assert LD_SHIFTED.rho(Fraction(1)) == pure_rho(Fraction(1, 4)) + pure_rho(Fraction(3, 4))
+    assert LD_SHIFTED.rho(Fraction(1)) == laplace_rho(Fraction(1, 4)) + laplace_rho(Fraction(3, 4))
 
 
 def test_the_grid_is_public() -> None:
@@ -229,7 +229,7 @@ def test_a_choice_by_the_data_is_rejected() -> None:
     assert privacy_loss(Leaky(), universe, epsilon=1, mechanism="auto").fails
 
 
-def test_auto_is_named_and_costs_a_pure_rho() -> None:
+def test_auto_is_named_and_costs_the_dearer_of_both() -> None:
     assert named("auto") is AUTO
     for k in (1, 3, 50):
         price = AUTO.rho(Fraction(1), k)

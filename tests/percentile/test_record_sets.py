@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dampen
-from dampen.core.noise import pure_rho
+from dampen.core.noise import laplace_rho
 from dampen.core.sampling import InsecureEntropy, noisy_top
 from dampen.errors import AccuracyWarning, ParameterError
 from dampen.questions.percentile.methods import (
@@ -180,7 +180,7 @@ def test_few_labels_are_drawn_one_after_the_other(mechanism):
     if mechanism in ("em", "ld"):
         assert made.rho == Fraction(10_000**2, 3 * 8)
     else:
-        assert made.rho == 3 * pure_rho(Fraction(10_000, 3))
+        assert made.rho == 3 * laplace_rho(Fraction(10_000, 3))
 
 
 def test_one_in_a_list_is_the_one():

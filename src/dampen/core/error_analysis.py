@@ -211,7 +211,7 @@ def compare(
     >>> for line in dampen.accuracy.compare(s, rhos=["0.5"], mechanisms=["em", "pf"]):
     ...     print(line.mechanism, round(float(line.epsilon), 3), round(line.expected_error, 2))
     em 2.0 0.27
-    pf 1.044 0.58
+    pf 1.198 0.47
     """
     prices = [(epsilon, None) for epsilon in epsilons] + [(None, rho) for rho in rhos]
     if not prices:

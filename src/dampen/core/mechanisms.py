@@ -154,7 +154,7 @@ class Mechanism:
         >>> [EM.asked_epsilon(None, "0.02"), EM.asked_epsilon(None, "0.02", 4)]
         [Fraction(2, 5), Fraction(4, 5)]
         >>> float(PF.asked_epsilon(None, "0.02"))
-        0.2003...
+        0.2068...
         """
         return asked_epsilon(epsilon, rho, lambda e: self.rho(e, k, norm))
 

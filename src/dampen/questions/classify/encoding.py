@@ -480,7 +480,7 @@ def branch_of(label: Hashable, branches: int) -> int:
 
 
 def is_text(label: Hashable) -> bool:
-    """Whether a cell that is no number holds something."""
+    """Whether a cell without a number holds something."""
     return not is_missing(label) and label != ""
 
 
