@@ -37,7 +37,7 @@ TWO_CLASSES = (
     "magic", "ring", "twonorm", "phoneme", "banana", "chess", "spambase", "adult", "wa_churn",
     "churn", "credit", "default", "page",
 )  # fmt: skip
-RIVALS_SEEDS = 3
+RIVALS_SEEDS = 10
 RIVALS_ROWS = 10_000
 LEAST_CHANCE = 1e-6
 """Of the true class, for the log-loss: zeros would make it infinite."""
