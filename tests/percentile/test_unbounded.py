@@ -207,7 +207,7 @@ def test_too_few_rows_have_no_answer():
     made = dampen.percentile(PAY[:10], p=99, epsilon=1)
     assert made.answer is None
     assert made.accuracy.chance
-    assert "rows (up to 7,425 off) are too few for p = 99" in made.accuracy.sentence
+    assert "are too few for p = 99 at ε = 1, which needs 7,425" in made.accuracy.sentence
     assert json.loads(made.to_json())["answer"] is None
     several = dampen.percentile(PAY, p=[50, "99.9"], epsilon="0.5")
     assert several.answer[0] is not None
@@ -281,17 +281,24 @@ def test_rows_are_counted_first_and_the_rest_is_charged_after():
 
 @pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": "0.125"}])
 def test_the_rest_is_not_charged_if_the_rows_are_too_few(price):
-    """The noise would have to be 3,700 rows at a scale of 2,475: the answer is right but for
-    exp(-1.5) / 2; so the entropy is seeded."""
+    """The noise would have to be 3,700 rows at a scale of 200: exp(-18) / 2."""
     budget = Recording()
-    made = dampen.percentile(PAY[:10], p=99, **price, budget=budget, entropy=seeded(3))
+    made = dampen.percentile(PAY[:10], p=99, **price, budget=budget)
     [only] = budget.costs
     assert made.answer is None
     assert made.epsilon == only.epsilon < Fraction(1, 100)
     assert made.rho == only.rho
     assert pure_rho(only.epsilon) <= only.rho < pure_rho(only.epsilon) * (1 + Fraction(1, 10**11))
     assert made.charge == "1"
-    assert made.accuracy.sentence.startswith("About ")
+    assert "are too few for p = 99 at ε = 1" in made.accuracy.sentence
+    assert len(made.accuracy.sentence) < 200
+
+
+def test_a_noisy_number_of_rows_that_tells_nothing_names_no_percentile():
+    """Of ten rows noise of 600 tells nothing but that they are few."""
+    made = dampen.percentile(PAY[:10], p=99, epsilon=1, entropy=seeded(3))
+    assert made.accuracy.sentence.startswith("The rows, fewer than about ")
+    assert made.accuracy.sentence.endswith("or ask for a percentile nearer to 50.")
 
 
 def test_the_last_percentile_that_can_be_had_is_named():

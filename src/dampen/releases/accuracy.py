@@ -67,6 +67,8 @@ CONFIDENCE = 0.9
 RUNS = "In at least 9 of 10 runs"
 FINE = 64
 """Noise of a larger scale is added up in so many blocks a scale."""
+LONGEST = 8
+"""Characters of an ε in a sentence."""
 NEAR = 0.9
 """An error above this share of the largest possible one is nearly chance."""
 
@@ -166,7 +168,7 @@ def by_lead(
         enough = _larger_epsilon(epsilon, needed, most)
         named = f"the right {one}" if k == 1 else f"most of the right {several}"
         sentence = (
-            f"ε = {decimal_text(epsilon)} is too small for this question: a lead of {lead:,} "
+            f"ε = {_shown(epsilon)} is too small for this question: a lead of {lead:,} "
             f"{unit} is needed and at most {most:,.0f} are possible. Do not expect {named}. "
             f"Use ε ≥ {enough}{', or ask for fewer' if k > 1 else ''}."
         )
@@ -217,7 +219,7 @@ def by_neighbours(
         wrong = "the answer to be wrong" if k == 1 else f"most of the top {k} to be wrong"
         fewer = " or ask for one node" if k > 1 and one_is_enough else ""
         sentence = (
-            f"This graph is too small for ε = {decimal_text(epsilon)}: expect {wrong}. "
+            f"This graph is too small for ε = {_shown(epsilon)}: expect {wrong}. "
             f"Use ε ≥ {_two_digits(enough)}{fewer}."
         )
         return Accuracy(float(most), "neighbours", sentence, chance=True)
@@ -283,7 +285,7 @@ def by_distance(
     whole = rounded_up(error)
     if most is not None and error > NEAR * most:
         sentence = (
-            f"ε = {decimal_text(epsilon)} is too small for this question: {subject} can be up to "
+            f"ε = {_shown(epsilon)} is too small for this question: {subject} can be up to "
             f"{most:,.0f} {unit} from {target}, which is no better than a guess. "
             f"Use ε ≥ {_larger_epsilon(epsilon, error, most / 10)}."
         )
@@ -349,33 +351,46 @@ def by_tail(
         n: the public number of rows, or a bound on it; or a noisy one.
         p: the percentile that is hardest to have.
         epsilon: of the release.
-        needed: the ε that would be enough; None if none is.
+        needed: the rows that would be enough; None if none are.
         first: the smallest percentile that this ε is enough for; None if none is.
         noise: how far n may be off, in 19 of 20 runs; 0 if it is public.
         by_group: whether groups have so many rows on average.
 
-    >>> print(by_tail(300, p=Fraction(99), epsilon=Fraction(1), needed=Fraction(50, 3),
-    ...     first=Fraction(168, 10)))
-    300 rows are too few for p = 99 at ε = 1: the answer may lie far outside the data. Use ε ≥ 17, \
-or ask for a percentile from 16.8 to 83.2.
-    >>> print(by_tail(0, p=Fraction(99), epsilon=Fraction(1), needed=None, first=None, noise=7425))
-    About 0 rows (up to 7,425 off) are too few for p = 99 at ε = 1: the answer may lie far outside \
-the data. Use a larger ε, or ask for a percentile nearer to 50.
+    >>> print(by_tail(300, p=Fraction(99), epsilon=Fraction(1), needed=Fraction(7425),
+    ...     first=Fraction(200, 10)))
+    300 rows are too few for p = 99 at ε = 1, which needs 7,425: the answer may lie far outside \
+the data. Use ε ≥ 25, or ask for a percentile from 20 to 80.
+    >>> print(by_tail(90, p=Fraction(99), epsilon=Fraction(1), needed=Fraction(7425), first=None,
+    ...     noise=600))
+    The rows, fewer than about 690, are too few for p = 99 at ε = 1, which needs 7,425: the \
+answer may lie far outside the data. Use a larger ε, or ask for a percentile nearer to 50.
     """
-    ways = [] if needed is None else [f"use ε ≥ {_two_digits(float(needed))}"]
-    if first is not None:
+    ways = []
+    if n > noise and needed is not None:
+        ways.append(f"use ε ≥ {_two_digits(float(epsilon * needed / n))}")
+    if n > noise and first is not None:
         ends = (decimal_text(end) for end in (first, 100 - first))
         ways.append(f"ask for a percentile from {' to '.join(ends)}")
     instead = ", or ".join(ways) or "use a larger ε, or ask for a percentile nearer to 50"
-    rows = f"About {n:,} rows (up to {noise:,} off)" if noise else f"{n:,} rows"
-    if by_group:
-        rows = f"{rows} per group, the average,"
+    asked = f"p = {decimal_text(p) if p else 0} at ε = {_shown(epsilon)}"
+    if needed is not None:
+        asked = f"{asked}, which needs {math.ceil(needed):,}"
     sentence = (
-        f"{rows} are too few for p = {decimal_text(p) if p else 0} at "
-        f"ε = {decimal_text(epsilon)}: the answer may lie far outside the data. "
-        f"{instead[0].upper()}{instead[1:]}."
+        f"{_of_tail(n, noise, by_group=by_group)} are too few for {asked}: the answer may lie far "
+        f"outside the data. {instead[0].upper()}{instead[1:]}."
     )
     return Accuracy(float(n), "ranks", sentence, chance=True)
+
+
+def _of_tail(n: int, noise: int, *, by_group: bool) -> str:
+    """The subject of the sentence, a bound where noise hides the number."""
+    if not noise:
+        rows = f"{n:,} rows"
+    elif n > noise:
+        rows = f"About {n:,} rows (up to {noise:,} off)"
+    else:
+        rows = f"The rows, fewer than about {n + noise:,},"
+    return f"{rows} per group, the average," if by_group else rows
 
 
 def by_threshold(
@@ -405,7 +420,7 @@ def by_threshold(
     """
     if rows is not None and rows < found:
         sentence = (
-            f"ε = {decimal_text(epsilon)} and δ = {decimal_text(delta)} are too small for {rows:,} "
+            f"ε = {_shown(epsilon)} and δ = {decimal_text(delta)} are too small for {rows:,} "
             f"rows: only a {what} with {found:,} {unit} or more is released in 9 of 10 runs. "
             f"Use ε ≥ {_larger_epsilon(epsilon, found, rows / 10)}."
         )
@@ -449,7 +464,7 @@ def by_likeliest(
     shown = _probability_up(probability)
     named = "named" if k == 1 else f"among the {k:,}"
     sentence = (
-        f"Among {n:,} {several} at ε = {decimal_text(epsilon)} no {one} is {named} with a "
+        f"Among {n:,} {several} at ε = {_shown(epsilon)} no {one} is {named} with a "
         f"probability above {shown}, whatever the data is."
     )
     guess = min(k / n, 1.0)
@@ -507,7 +522,7 @@ def by_rows(
     if most is not None and rows >= max(most, 1):
         named = f"the right {one}" if k == 1 else f"most of the right {several}"
         sentence = (
-            f"ε = {decimal_text(epsilon)} is too small for this question: the noise is worth "
+            f"ε = {_shown(epsilon)} is too small for this question: the noise is worth "
             f"{whole:,} {unit}, and there are at most {most:,.0f} rows. Do not expect {named}. "
             f"Use ε ≥ {_larger_epsilon(epsilon, rows, most / 10)}."
         )
@@ -536,7 +551,7 @@ def by_sides(rows: int, *, epsilon: Fraction, most: float | None = None) -> Accu
     unit = "rows per group"
     if most is not None and rows >= max(most, 1):
         sentence = (
-            f"ε = {decimal_text(epsilon)} is too small for this question: the noise is worth "
+            f"ε = {_shown(epsilon)} is too small for this question: the noise is worth "
             f"{rows:,} {unit}, and there are at most {most:,.0f} rows. "
             f"Use ε ≥ {_larger_epsilon(epsilon, rows, most / 10)}."
         )
@@ -568,7 +583,7 @@ def by_noise(
     told = counted(rounded_up(noise), unit) if noise >= 1 or not noise else f"{noise:.2g} {unit}"
     if most is not None and noise >= max(most, 1):
         sentence = (
-            f"ε = {decimal_text(epsilon)} is too small for this question: the noise is up to "
+            f"ε = {_shown(epsilon)} is too small for this question: the noise is up to "
             f"{told}, and the true number at most {most:,.0f}. "
             f"Use ε ≥ {_larger_epsilon(epsilon, noise, most / 10)}."
         )
@@ -614,6 +629,16 @@ def in_unit(told: Accuracy, unit: str) -> Accuracy:
 def _larger_epsilon(epsilon: Fraction, needed: float, most: float) -> str:
     """An ε at which the error is about `most`, to two digits: errors fall as 1/ε."""
     return _two_digits(float(epsilon) * needed / max(most, 1e-9))
+
+
+def _shown(epsilon: Fraction) -> str:
+    """The exact text where it is short; that of a price in ρ has four digits.
+
+    >>> _shown(Fraction(1, 1000)), _shown(Fraction(1004974372, 10**9))
+    ('0.001', '1.005')
+    """
+    text = decimal_text(epsilon)
+    return text if len(text) <= LONGEST else f"{float(epsilon):.4g}"
 
 
 def _two_digits(wanted: float) -> str:

@@ -28,9 +28,12 @@ costs at most 2 · 2α = 2 ε' / s <= ε' / (1 - min π), and its rounding is pa
 how many to expect, a first look counts them with discrete Laplace noise, at λ ε; a row more or less
 moves the count by 1.  The rule about tails asks for n* = 75 S / (t ε') rows, with t = min(q, 1 - q)
 of the percentile that is easiest to have and ε' = ε / parts, `tail_parts` of them.  λ is chosen
-such that the noise has the scale n* / 3: λ = t / (25 S parts), 0.04 for a median, 0.002 for p = 95.
+such that the noise has the scale n* / 3, λ = t / (25 S parts), 0.04 for a median, and is at least
+0.005: nearer to the ends n* is large, and noise in proportion to it would hide how many rows there
+are.
 Below n* / 2 the answer is "too few rows" and the rest of ε is not charged (`Stepwise` has the
-theorem).  That happens by mistake with probability e^(-3 (n / n* - 1/2)) / 2, 0.006 at n = 2 n*.
+theorem).  That happens by mistake with probability e^(-3 (n / n* - 1/2)) / 2 at most, 0.006 at
+n = 2 n*.
 
 The possible answers where nobody stated a range: all decimal numbers of up to nine digits.
 
@@ -1215,6 +1218,8 @@ beyond ten times the range of the data would have a probability of up to 0.91 at
 
 
 COUNTING = 25
+LEAST_COUNTING = Fraction(1, 200)
+"""The share of ε that counts the rows, at least."""
 STOP = Fraction(1, 2)
 """Of the rows that the rule about tails asks for: below so many nothing more is charged."""
 
@@ -1384,10 +1389,10 @@ class UnboundedMethod:
     @property
     def counting(self) -> Fraction:
         """λ: the part of ε that counts the rows; 0 if nothing does."""
-        easiest = max(min(q, 1 - q) for q in self._shares)
-        if not self.counts or not easiest:
+        if not self.counts or not self._easiest:
             return Fraction(0)
-        return easiest / (COUNTING * self._span(easiest) * self.draws.tail_parts)
+        share = ENOUGH / (COUNTING * self._needed(self._easiest, Fraction(1)))
+        return max(share, LEAST_COUNTING)
 
     def first_cost(self, cost: Cost, /) -> Cost | None:
         part = self.counting
@@ -1429,9 +1434,8 @@ class UnboundedMethod:
         [noise] = discrete_laplace(1 / (part * epsilon), 1, entropy).tolist()
         n = max(column.n + noise, 0)
         shown = {"epsilon_for_rows": decimal_text(part * epsilon)}
-        needed = Fraction(ENOUGH) / (COUNTING * part * epsilon)
         few = of_numbers(self._few(n, epsilon), source, self.column)
-        if n < needed * STOP:
+        if n < self._needed(self._easiest, epsilon) * STOP:
             nothing = [None] * len(self.points) if self.several else None
             return Drawn(nothing, shown, few)
 
@@ -1450,8 +1454,18 @@ class UnboundedMethod:
         return self._too_few(n, epsilon, noise=noise) or too_few()
 
     @property
-    def _shares(self) -> list[Fraction]:
-        return [as_fraction(p) / 100 for p in self.points]
+    def _tails(self) -> list[Fraction]:
+        """How much lies beyond each percentile, on its nearer side."""
+        shares = [as_fraction(p) / 100 for p in self.points]
+        return [min(q, 1 - q) for q in shares]
+
+    @property
+    def _easiest(self) -> Fraction:
+        return max(self._tails)
+
+    def _needed(self, tail: Fraction, epsilon: Fraction) -> Fraction:
+        """n*: the rows that the rule about tails asks for."""
+        return ENOUGH * self._span(tail) * self.draws.tail_parts / (tail * epsilon)
 
     def _span(self, tail: Fraction) -> Fraction:
         return Fraction(1) if self.neighbours is Neighbours.REPLACE_ONE else 1 - tail
@@ -1491,26 +1505,20 @@ class UnboundedMethod:
     def _too_few(self, n: int, epsilon: Fraction, *, noise: int = 0) -> Accuracy | None:
         """What the rule about tails says of n rows, if they are too few.
 
-        Of several groups the smallest has at most as many rows as there are on average.  A noisy
-        number of 0 tells neither an ε nor a percentile that is enough.
+        Of several groups the smallest has at most as many rows as there are on average.
         """
         if self.grouping is not None:
             n //= len(self.grouping.groups)
-        parts = self.draws.tail_parts
-        share = epsilon / parts
-        hardest = min(self._shares, key=lambda q: min(q, 1 - q))
-        tail = min(hardest, 1 - hardest)
-        span = self._span(tail)
-        if n * share * tail > ENOUGH * span:
+        tail, hardest = min(zip(self._tails, self.points, strict=True))
+        needed = self._needed(tail, epsilon) if tail else None
+        if needed is not None and n > needed:
             return None
-        bound = Fraction(ENOUGH) * parts / max(n, 1)
-        known = n > 0 or not noise
         return by_tail(
             n,
-            p=hardest * 100,
+            p=as_fraction(hardest),
             epsilon=epsilon,
-            needed=bound * span / tail if tail and known else None,
-            first=_first_share(share * n, self.neighbours) if known else None,
+            needed=needed,
+            first=_first_share(epsilon * n / self.draws.tail_parts, self.neighbours),
             noise=noise,
             by_group=self.grouping is not None,
         )
