@@ -36,7 +36,7 @@ from dampen.data.memory import (
 from dampen.data.open import open_table
 from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted
 from dampen.epsilon import Epsilon
-from dampen.errors import DataError, ParameterError, did_you_mean, raise_alone
+from dampen.errors import DataError, ParameterError, a_thing, did_you_mean, raise_alone
 from dampen.printing import printable
 from dampen.questions.classify import model
 from dampen.questions.classify.encoding import encode_queries
@@ -145,7 +145,7 @@ class Supervised:
             X, unit = _without_person(table, person)
             table = X
         elif unit is not None and not is_column(unit):
-            raise ParameterError(f"{UNIT_EXPECTED}; got a {type(unit).__name__}.")
+            raise ParameterError(f"{UNIT_EXPECTED}; got {a_thing(unit)}.")
         if table is None:
             width = _width(X, domains, leaky=leaky)
             fields: Sequence[Field] = [field_of(f"x{i}", X) for i in range(width)]
@@ -277,7 +277,7 @@ def _check_y(y: Any) -> None:
     frame = open_memory(y)
     one_column = isinstance(frame, MemoryTable) and len(frame.fields) == 1
     if not (is_column(y) or one_column or len(_shape(y)) == 1 or _shape(y)[1:] == (1,)):
-        raise ParameterError(f"Expected y to be a column: {COLUMNS}; got a {type(y).__name__}.")
+        raise ParameterError(f"Expected y to be a column: {COLUMNS}; got {a_thing(y)}.")
 
 
 def _width(X: Any, domains: Any, *, leaky: bool) -> int:
@@ -317,9 +317,8 @@ def _check_rows(X: Any) -> None:
     rows = isinstance(X, list | tuple | np.ndarray) or is_column(X)
     if not (rows or hasattr(type(X), "__array__")):
         raise ParameterError(
-            f"Expected a table: an array with rows and columns, {TABLES}; got a "
-            f"{type(X).__name__}. fit_table and predict_table take files and tables that are read "
-            "in a stream."
+            f"Expected a table: an array with rows and columns, {TABLES}; got {a_thing(X)}. "
+            "fit_table and predict_table take files and tables that are read in a stream."
         )
 
 

@@ -55,7 +55,7 @@ from dampen.data.source import (
     require_numbers,
 )
 from dampen.epsilon import Epsilon
-from dampen.errors import ParameterError
+from dampen.errors import ParameterError, a_thing
 from dampen.questions.classify.encoding import (
     COARSEST,
     Bins,
@@ -1133,9 +1133,7 @@ def _columns(question: Asked, source: Opened) -> list[str]:
 
 def _asked_columns(columns: Any) -> list[str]:
     if isinstance(columns, str) or not isinstance(columns, Sequence):
-        raise ParameterError(
-            f"Expected columns to be a list of names, got a {type(columns).__name__}."
-        )
+        raise ParameterError(f"Expected columns to be a list of names, got {a_thing(columns)}.")
     names = [str(name) for name in columns]
     if len(set(names)) < len(names):
         raise ParameterError("Expected different columns; some are listed twice.")
