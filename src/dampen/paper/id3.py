@@ -205,7 +205,7 @@ class ID3Method:
         return f"{self.question.mechanism} + noisy-counts"
 
     def cost(self, price: Price, /) -> Cost:
-        return self.table.cost(price, self.question.name, self.mechanism, self._rho)
+        return self.table.cost(price, self.question.name, self.mechanism, rho=self._rho)
 
     def _rho(self, epsilon: Fraction) -> Fraction:
         """A row is in a count of every level, in a split of all but the last, and in a leaf."""

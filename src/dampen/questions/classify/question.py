@@ -37,9 +37,8 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.core.losses import Loss
+from dampen.core.losses import ONE_PART, Losses, equal_parts
 from dampen.core.mechanisms import named
-from dampen.core.noise import pure_rho
 from dampen.core.sampling import LARGEST_SCALE, Entropy
 from dampen.core.selection import Neighbours, Selection
 from dampen.core.sensitivity import constant
@@ -87,7 +86,6 @@ from dampen.questions.classify.model import (
     Score,
     Tree,
     bayes_content,
-    bayes_losses,
     bayes_rho,
     model_of,
     noise_scale,
@@ -217,14 +215,16 @@ class Supervision:
         price: Price,
         query: str,
         mechanism: str,
-        rho: Callable[[Fraction], Fraction] = pure_rho,
-        losses: Callable[[Fraction], tuple[Loss, ...]] = lambda _: (),
+        *,
+        rho: Callable[[Fraction], Fraction] | None = None,
+        pure: bool = True,
+        losses: Losses = ONE_PART,
     ) -> Cost:
         """The cost of a model that is ε-DP in total, or (ε, δ)-DP where categories get names.
 
-        `rho` and `losses` are those of a model of a table of which everything is stated; what has
-        to be found takes shares of ε that follow from the data, so that only ε in all is known
-        beforehand.
+        `rho`, `pure` and `losses` are those of a model of a table of which everything is stated;
+        what has to be found takes shares of ε that follow from the data, so that only ε in all is
+        known beforehand.
 
         Raises:
             ParameterError: if ε is too small to share.
@@ -236,9 +236,10 @@ class Supervision:
             query=query,
             mechanism=mechanism,
             leaks=tuple(leaks),
-            rho=rho if self.complete else pure_rho,
+            rho=rho if self.complete else None,
+            pure=pure,
             delta=Fraction(0) if self.leaky else self.search.needed_delta,
-            losses=losses if self.complete else lambda _: (),
+            losses=losses if self.complete else ONE_PART,
         )
         if not self.leaky:
             self.search.check(cost.epsilon)
@@ -319,7 +320,7 @@ class TreeMethod:
         return "pf" if given is not None and not is_staged(given) else UNPLANNED
 
     def cost(self, price: Price, /) -> Cost:
-        return self.table.cost(price, self.query, self.mechanism, self._rho)
+        return self.table.cost(price, self.query, self.mechanism, rho=self._rho)
 
     def _rho(self, epsilon: Fraction) -> Fraction:
         """The ρ of the plan for ε, for a table whose facts are all stated."""
@@ -413,10 +414,13 @@ class BayesMethod:
 
     def cost(self, price: Price, /) -> Cost:
         attributes = len(self.table.domains)
-        pure = self.noise == LAPLACE
-        rho = bayes_rho(attributes, self.noise)
-        losses = bayes_losses(attributes) if pure else lambda _: ()
-        cost = replace(self.table.cost(price, self.query, self.noise, rho, losses), pure=pure)
+        cost = self.table.cost(
+            price,
+            self.query,
+            self.noise,
+            pure=self.noise == LAPLACE,
+            losses=equal_parts(attributes),
+        )
         if noise_scale(attributes, cost.epsilon, self.noise) > LARGEST_SCALE:
             raise ParameterError(
                 f"Expected epsilon >= {attributes} / 2^40 for {attributes} attributes. Raise "
