@@ -636,7 +636,31 @@ class PrivateClassifier(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         return taken
 
 
-class TreeClassifier(PrivateClassifier):
+class OneTree:
+    """What is known of a model that is one tree."""
+
+    _model: Any
+
+    @property
+    def tree_(self) -> Tree:
+        """The released tree."""
+        return self._model.tree
+
+    @property
+    def plan_(self) -> TreeFacts:
+        """The public facts of the fit, its budget among them."""
+        return self._model.facts
+
+    def get_depth(self) -> int:
+        """The levels of splits of the released tree, which may be fewer than planned."""
+        return self.tree_.depth
+
+    def get_n_leaves(self) -> int:
+        """The leaves of the released tree."""
+        return len(self.tree_.leaves)
+
+
+class TreeClassifier(OneTree, PrivateClassifier):
     """A decision tree that is ε-differentially private for adding or removing one row.
 
     Guarantee: `fit` releases one tree and spends ε in all, exactly, and δ where categories get
@@ -711,26 +735,8 @@ class TreeClassifier(PrivateClassifier):
         self.budget = budget
         self.entropy = entropy
 
-    @property
-    def tree_(self) -> Tree:
-        """The released tree."""
-        return _tree_of(self).tree
 
-    @property
-    def plan_(self) -> TreeFacts:
-        """The public facts of the fit, its budget among them."""
-        return _tree_of(self).facts
-
-    def get_depth(self) -> int:
-        """The levels of splits of the released tree, which may be fewer than planned."""
-        return self.tree_.depth
-
-    def get_n_leaves(self) -> int:
-        """The leaves of the released tree."""
-        return len(self.tree_.leaves)
-
-
-class TreeRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
+class TreeRegressor(OneTree, RegressorMixin, PrivateModel):  # type: ignore[misc]
     """A regression tree that is ε-differentially private for adding or removing one row.
 
     Guarantee: `fit` releases one tree and spends ε in all, exactly, and δ where categories get
@@ -811,24 +817,6 @@ class TreeRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         self.public = public
         self.budget = budget
         self.entropy = entropy
-
-    @property
-    def tree_(self) -> Tree:
-        """The released tree."""
-        return _tree_of(self).tree
-
-    @property
-    def plan_(self) -> TreeFacts:
-        """The public facts of the fit, its budget among them."""
-        return _tree_of(self).facts
-
-    def get_depth(self) -> int:
-        """The levels of splits of the released tree, which may be fewer than planned."""
-        return self.tree_.depth
-
-    def get_n_leaves(self) -> int:
-        """The leaves of the released tree."""
-        return len(self.tree_.leaves)
 
 
 class NaiveBayesClassifier(PrivateClassifier):
@@ -997,9 +985,3 @@ def refuse(options: Mapping[str, Any]) -> None:
         )
     for name in options:
         raise ParameterError(f"Expected only X and y, got {name}=.")
-
-
-def _tree_of(estimator: PrivateModel) -> TreeModel | RegressionModel:
-    model = estimator._model
-    assert not isinstance(model, BayesModel)
-    return model

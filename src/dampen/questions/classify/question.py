@@ -129,7 +129,6 @@ __all__ = [
     "open_supervised",
     "predictions",
     "prefers_bayes",
-    "shown_facts",
     "supervision",
     "tables_and_tree",
     "wrong_share",
@@ -620,6 +619,64 @@ class Asked(Protocol):
     def where(self) -> str | None: ...
 
 
+class ModelQuestion:
+    """What every question for a model has."""
+
+    data: ClassVar[Literal["table", "edges"]] = "table"
+
+    def unit_method(self: Any, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
+        """A model of at most m rows of every person, without the column that names them."""
+        question = self
+        if self.columns is None and not self.domains:
+            left_out = (self.target, schema.people)
+            names = [field.name for field in source.fields if field.name not in left_out]
+            question = replace(self, columns=names)
+        return kept_rows(question.method, source, schema, price, self.title)
+
+    def text(self: Asked) -> str:
+        return f"for {self.target}"
+
+    def shape(self) -> Shape:
+        return "model"
+
+
+class ClassQuestion(ModelQuestion):
+    """What every question for a model of classes has."""
+
+    def open(
+        self: Asked, data: Any, /, *, header: bool = False, table: str | None = None
+    ) -> Opened:
+        return open_supervised(self, data, header=header, table=table)
+
+    def shown(self: Asked) -> Mapping[str, Any]:
+        """The number of classes, and the bound on the number of rows."""
+        shown = {} if self.classes is None else {"classes": len(self.classes)}
+        return shown if self.max_rows is None else shown | {"max_rows": int(self.max_rows)}
+
+    def wrong_share(self: Asked, answer: Any, source: Opened, /) -> float:
+        """The share of the rows that a model gets wrong; for public data."""
+        return wrong_share(answer, source, self.target)
+
+
+def columns_parameter() -> Any:
+    """The field `columns` of a question for a model."""
+    return parameter(
+        "columns", "Columns to predict from; all that have a domain if left out.", default=None
+    )
+
+
+def depth_parameter() -> Any:
+    """The field `max_depth` of a question for a tree."""
+    return parameter(
+        "count",
+        "Levels of splits, each selected by itself; chosen from ε and the public sizes if left "
+        "out.",
+        default=None,
+        label="Depth",
+        least=0,
+    )
+
+
 def domains_parameter() -> Any:
     """The field `domains` of a question for a model."""
     return parameter(
@@ -679,21 +736,12 @@ def public_parameter() -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeQuestion:
+class TreeQuestion(ClassQuestion):
     """Which decision tree predicts the class of a row?"""
 
     target: str = parameter("column", "Column of the classes.", holds="categories")
-    columns: Sequence[str] | None = parameter(
-        "columns", "Columns to predict from; all that have a domain if left out.", default=None
-    )
-    max_depth: int | None = parameter(
-        "count",
-        "Levels of splits, each selected by itself; chosen from ε and the public sizes if left "
-        "out.",
-        default=None,
-        label="Depth",
-        least=0,
-    )
+    columns: Sequence[str] | None = columns_parameter()
+    max_depth: int | None = depth_parameter()
     stages: Sequence[int] | None = parameter(
         "other",
         "In place of a depth, the levels that each stage decides, such as (1, 1, 4).",
@@ -708,16 +756,12 @@ class TreeQuestion:
     where: str | None = where_parameter()
     name: ClassVar[str] = "tree"
     title: ClassVar[str] = "Decision tree"
-    data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
         "dampen tree census.csv --target income --schema census.toml --epsilon 1 --max-depth 4 "
         "-o model.json",
         "dampen predict model.json new.csv",
     )
     estimator: ClassVar[str] = "TreeClassifier"
-
-    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        return open_supervised(self, data, header=header, table=table)
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> TreeMethod:
         del schema
@@ -739,22 +783,6 @@ class TreeQuestion:
             probabilities=self.probabilities,
         )  # fmt: skip
 
-    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
-        return of_persons(self, source, schema, price)
-
-    def shown(self) -> Mapping[str, Any]:
-        return shown_facts(self)
-
-    def text(self) -> str:
-        return f"for {self.target}"
-
-    def shape(self) -> Shape:
-        return "model"
-
-    def wrong_share(self, answer: Any, source: Opened, /) -> float:
-        """The share of the rows that a model gets wrong; for public data."""
-        return wrong_share(answer, source, self.target)
-
 
 def end_parameter(name: str, beyond: str) -> Any:
     """The field `lower` or `upper` of a question for numbers."""
@@ -767,23 +795,14 @@ def end_parameter(name: str, beyond: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegressionQuestion:
+class RegressionQuestion(ModelQuestion):
     """Which regression tree predicts a number for every row?"""
 
     target: str = parameter("column", "Column of the numbers to predict.", holds="numbers")
     lower: Epsilon | None = end_parameter("lower", "smaller")
     upper: Epsilon | None = end_parameter("upper", "larger")
-    columns: Sequence[str] | None = parameter(
-        "columns", "Columns to predict from; all that have a domain if left out.", default=None
-    )
-    max_depth: int | None = parameter(
-        "count",
-        "Levels of splits, each selected by itself; chosen from ε and the public sizes if left "
-        "out.",
-        default=None,
-        label="Depth",
-        least=0,
-    )
+    columns: Sequence[str] | None = columns_parameter()
+    max_depth: int | None = depth_parameter()
     domains: Domains = domains_parameter()
     max_rows: int | None = max_rows_parameter()
     delta: Epsilon | None = delta_parameter()
@@ -791,7 +810,6 @@ class RegressionQuestion:
     where: str | None = where_parameter()
     name: ClassVar[str] = "regression-tree"
     title: ClassVar[str] = "Regression tree"
-    data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
         "dampen regression-tree census.csv --target age --columns workclass "
         "--schema census.toml --epsilon 1 -o model.json",
@@ -833,19 +851,10 @@ class RegressionQuestion:
         found = _search_plan(self, price, source)
         return found or _tree_plan(self, price, max_depth=self.max_depth)
 
-    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
-        return of_persons(self, source, schema, price)
-
     def shown(self) -> Mapping[str, Any]:
         ends = {"lower": self.lower, "upper": self.upper}
         stated = {name: str(end) for name, end in ends.items() if end is not None}
         return stated if self.max_rows is None else stated | {"max_rows": int(self.max_rows)}
-
-    def text(self) -> str:
-        return f"for {self.target}"
-
-    def shape(self) -> Shape:
-        return "model"
 
     def mean_distance(self, answer: Any, source: Opened, /) -> float:
         """How far a model is from the true numbers on average; for public data."""
@@ -853,7 +862,7 @@ class RegressionQuestion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BayesQuestion:
+class BayesQuestion(ClassQuestion):
     """Which naive Bayes predicts the class of a row?"""
 
     target: str = parameter("column", "Column of the classes.", holds="categories")
@@ -870,16 +879,12 @@ class BayesQuestion:
     where: str | None = where_parameter()
     name: ClassVar[str] = "naive-bayes"
     title: ClassVar[str] = "Naive Bayes"
-    data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
         "dampen naive-bayes census.csv --target income --schema census.toml --epsilon 1 "
         "-o model.json",
         "dampen predict model.json new.csv",
     )
     estimator: ClassVar[str] = "NaiveBayesClassifier"
-
-    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        return open_supervised(self, data, header=header, table=table)
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> BayesMethod:
         del schema
@@ -894,34 +899,16 @@ class BayesQuestion:
         """
         return _search_plan(self, price, source, counts_rows=False) or _bayes_plan(self, price)
 
-    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
-        return of_persons(self, source, schema, price)
-
-    def shown(self) -> Mapping[str, Any]:
-        return shown_facts(self)
-
-    def text(self) -> str:
-        return f"for {self.target}"
-
-    def shape(self) -> Shape:
-        return "model"
-
-    def wrong_share(self, answer: Any, source: Opened, /) -> float:
-        """The share of the rows that a model gets wrong; for public data."""
-        return wrong_share(answer, source, self.target)
-
 
 @dataclass(frozen=True, kw_only=True)
-class ClassifierQuestion:
+class ClassifierQuestion(ClassQuestion):
     """Which tree or naive Bayes predicts the class of a row?
 
     Which of the two is fitted follows from public facts: ε, the bound on rows, columns, classes.
     """
 
     target: str = parameter("column", "Column of the classes.", holds="categories")
-    columns: Sequence[str] | None = parameter(
-        "columns", "Columns to predict from; all that have a domain if left out.", default=None
-    )
+    columns: Sequence[str] | None = columns_parameter()
     probabilities: bool = probabilities_parameter()
     domains: Domains = domains_parameter()
     classes: Sequence[Hashable] | None = classes_parameter()
@@ -931,16 +918,12 @@ class ClassifierQuestion:
     where: str | None = where_parameter()
     name: ClassVar[str] = "classifier"
     title: ClassVar[str] = "Classifier"
-    data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
         "dampen classifier census.csv --target income --schema census.toml --epsilon 1 "
         "-o model.json",
         "dampen predict model.json new.csv",
     )
     estimator: ClassVar[str] = "Classifier"
-
-    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        return open_supervised(self, data, header=header, table=table)
 
     def method(
         self, source: Opened, schema: Schema, price: Price, /
@@ -969,22 +952,6 @@ class ClassifierQuestion:
         if self._prefers_bayes(_coarse_domains(self), price):
             return _bayes_plan(self, price)
         return tree
-
-    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
-        return of_persons(self, source, schema, price)
-
-    def shown(self) -> Mapping[str, Any]:
-        return shown_facts(self)
-
-    def text(self) -> str:
-        return f"for {self.target}"
-
-    def shape(self) -> Shape:
-        return "model"
-
-    def wrong_share(self, answer: Any, source: Opened, /) -> float:
-        """The share of the rows that a model gets wrong; for public data."""
-        return wrong_share(answer, source, self.target)
 
     def _prefers_bayes(self, domains: Sequence[Domain], price: Price) -> bool:
         assert self.classes is not None
@@ -1086,25 +1053,6 @@ def _classes(question: Asked, *, leaky: bool) -> Classes | None:
 
 def _has_days(domain: Domain | None) -> bool:
     return isinstance(domain, Bins) and domain.days
-
-
-def of_persons(question: Any, source: Opened, schema: Schema, price: Price) -> OfUnits:
-    """A model of at most m rows of every person, without the column that names them."""
-    if question.columns is None and not question.domains:
-        left_out = (question.target, schema.people)
-        names = [field.name for field in source.fields if field.name not in left_out]
-        question = replace(question, columns=names)
-    return kept_rows(question.method, source, schema, price, question.title)
-
-
-def shown_facts(question: Asked) -> dict[str, Any]:
-    """The public parameters of a model as a release shows them."""
-    shown: dict[str, Any] = {}
-    if question.classes is not None:
-        shown["classes"] = len(question.classes)
-    if question.max_rows is not None:
-        shown["max_rows"] = int(question.max_rows)
-    return shown
 
 
 def _columns(question: Asked, source: Opened) -> list[str]:
