@@ -98,26 +98,29 @@ MOST_LOSSES = 48
 """Different losses that are added up as they are; of more, some are rounded up."""
 
 LATTICE = 1 << 12
-"""Points of the law of equal releases, where they can have fewer steps: ten tell most."""
+"""Points of the law of equal releases, at most: in ten steps each it is nearly as tight as in more.
+"""
 
 MOST_STEPS = 1 << 8
-"""Of one release, for the same reason."""
+"""Steps of one release, at most, that are added up as they are."""
 
 BITS = 256
-"""Of a probability, beside those of δ."""
+"""Bits of a probability, beside those of δ."""
 
 PROOF_BITS = 128
-"""Of the balls that prove a sum of terms above 0."""
+"""Bits of the balls that prove a sum of terms above 0."""
 
 NEGLIGIBLE = 2.0**-40
-"""Of δ: terms below it are added up as one."""
+"""Terms below this part of δ are added up as one."""
 
 MARGINS = (Fraction(1, 10**9), Fraction(1, 10**6), Fraction(1, 10**3))
 """What an ε from floats is raised by, until it is proved."""
 
 DIGITS = 30
+"""Digits of a number of steps, at most."""
+
 LONGEST = 9
-"""Digits of how many steps there are, and of how many parts."""
+"""Digits of a number of parts, at most."""
 
 _PART = re.compile(rf"(?:(\d{{1,{LONGEST}}}) x )?(\S+) in (any|\d{{1,{DIGITS}}}) steps?")
 

@@ -225,7 +225,7 @@ INSTEAD = {
     "||": "Write or.",
     "!": "Write not.",
     "~": "Write not.",
-    ".": "Methods of columns are not known here. " + NO_CELL,
+    ".": "A condition cannot call methods of columns. " + NO_CELL,
     "none": NO_CELL,
     "null": NO_CELL,
     "between": "Write: 60 <= age <= 70.",

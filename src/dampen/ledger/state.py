@@ -86,7 +86,7 @@ LARGEST_DENOMINATOR = 10**400
 MOST_COMPOSED = 20_000
 """Charges that are composed numerically."""
 CHEAPER = Fraction(4, 5)
-"""Of the ρ of its losses: a charge of less is told better by its ρ.
+"""A charge whose ρ is below this part of the ρ of its losses is composed by its ρ.
 
 At δ = 10^-6 a sum by ρ is as large as one by losses whose ρ is a quarter more.
 """
