@@ -900,7 +900,7 @@ def _float(cell: Any) -> float:
     """A Python cell as a float; other types are missing."""
     if isinstance(cell, str):
         return as_number(cell)
-    # Of the last two numpy makes floats too, and warns of it.
+    # numpy would turn the last two into floats, with a warning.
     if isinstance(cell, bytes | np.complexfloating | np.ndarray):
         return np.nan
     try:

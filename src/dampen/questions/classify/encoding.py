@@ -62,7 +62,7 @@ COARSEST = 10
 """Bins of naive Bayes, where their number is left to it."""
 MOST_VALUES = 2**15
 CELLS = 4096
-"""Of a public hash, before its branches are chosen."""
+"""Cells of a public hash, which are then put into branches."""
 EPOCH = datetime(1970, 1, 1)
 MICROSECONDS = 86_400e6
 """Of a day."""

@@ -132,14 +132,14 @@ class Supervised:
                 column.
         """
         _check_y(y)
-        named = _has_text_names(X)
-        person = PERSON
         table = open_memory(X)
         if isinstance(table, StreamTable):
             raise ParameterError(
                 "Expected X in memory, got a table that is read in a stream. Use fit_table, which "
                 "takes the target as one of its columns."
             )
+        named = table is not None and _has_text_names(X)
+        person = PERSON
         if isinstance(unit, str):
             person = unit
             X, unit = _without_person(table, person)
@@ -157,7 +157,7 @@ class Supervised:
             )
         names = [field.name for field in fields]
         beside = [Field(TARGET)] if unit is None else [Field(TARGET), Field(person)]
-        return cls(X, y, names, table is not None and named, [*fields, *beside], unit, person)
+        return cls(X, y, names, named, [*fields, *beside], unit, person)
 
     def check_lengths(self) -> None:
         """Refuses columns that cannot belong together, before any charge; no row is looked at.
