@@ -111,7 +111,7 @@ def test_methods_can_be_found() -> None:
         ({"columns": ["days"]}, r"columns= to map names .* got a list"),
         ({"columns": {"days": (0, 90)}}, r"Write dampen.number\(0, 90\), or \[0, 90\]"),
         ({"columns": {"days": {"lower": 0}}}, r"dampen.number\(lower, upper\) .* got a dict"),
-        ({"columns": {"dasy": dampen.number(0, 90)}}, "column 'dasy' .* Did you mean 'days'"),
+        ({"columns": {"dasy": dampen.number(0, 90)}}, "column 'dasy', .* Did you mean 'days'"),
         ({"unit": ["hospital"]}, "name of one column, got a list"),
     ],
 )

@@ -437,7 +437,7 @@ def _columns(stated: Any, data: Any) -> dict[str, Column]:
     for name in stated:
         if known is not None and name not in known:
             raise ParameterError(
-                f"Expected a column {name!r} in the data, as columns= states."
+                f"columns= states facts of a column {name!r}, which the data does not have."
                 f"{did_you_mean(str(name), known)}"
             )
     return {name: _column(name, each) for name, each in stated.items()}

@@ -212,7 +212,7 @@ def _refuse_other_clauses(select: "exp.Select") -> None:
     for name, value in select.args.items():
         if value and name not in CLAUSES:
             clause = CLAUSE_NAMES.get(name, name.strip("_").upper())
-            raise ParameterError(f"{clause} cannot be asked privately here. {NEAREST}")
+            raise _not_private(clause)
 
 
 COUNTED = ("count", "people")
@@ -229,9 +229,8 @@ class _Aggregate:
 
     def statistic(self) -> dict[str, Any]:
         """As parameters of a question about groups."""
-        named = {"sum": "sum", "mean": "mean"}
         if self.name != "percentile":
-            return {"statistic": named[self.name]}
+            return {"statistic": self.name}
         return {"statistic": "median"} if self.p == "50" else {"p": self.p}
 
 
@@ -469,28 +468,33 @@ def _aggregate(node: "exp.Expression") -> _Aggregate:
 
     if isinstance(node, exp.Count):
         return _count(node)
-    if isinstance(node, exp.Sum | exp.Avg):
-        return _Aggregate("sum" if isinstance(node, exp.Sum) else "mean", _column(node.this))
+    if isinstance(node, exp.Sum):
+        return _Aggregate("sum", _column(node.this))
+    if isinstance(node, exp.Avg):
+        return _Aggregate("mean", _column(node.this))
     if isinstance(node, exp.Median):
         return _Aggregate("percentile", _column(node.this), "50")
     if isinstance(node, exp.WithinGroup):
         return _within_group(node)
     if isinstance(node, exp.PercentileCont | exp.PercentileDisc) and node.args.get("expression"):
         return _Aggregate("percentile", _column(node.this), _percent(node.expression))
-    raise ParameterError(f"{_shown(node)} cannot be asked privately here. {NEAREST}")
+    raise _not_private(_shown(node))
 
 
 def _count(node: "exp.Count") -> _Aggregate:
     """COUNT(*), or COUNT(DISTINCT person)."""
     from sqlglot import exp
 
-    if isinstance(node.this, exp.Star):
-        return _Aggregate("count")
-    if isinstance(node.this, exp.Distinct):
-        [*counted] = node.this.expressions
-        if len(counted) == 1 and isinstance(counted[0], exp.Column):
-            return _Aggregate("people", _column(counted[0]))
-    raise ParameterError(f"{_shown(node)} cannot be asked privately here. {NEAREST}")
+    match node.this:
+        case exp.Star():
+            return _Aggregate("count")
+        case exp.Distinct(expressions=[exp.Column() as person]):
+            return _Aggregate("people", _column(person))
+    raise _not_private(_shown(node))
+
+
+def _not_private(clause: str) -> ParameterError:
+    return ParameterError(f"{clause} cannot be asked privately here. {NEAREST}")
 
 
 def _within_group(node: "exp.WithinGroup") -> _Aggregate:

@@ -103,7 +103,7 @@ def test_persons_may_be_a_column_of_the_rows(make, rows):
     [
         (FRAME, "patiant", r"X has no column 'patiant'\. Did you mean 'patient'\?"),
         (X, "patient", r"unit=stays\['patient'\].*X has no names of columns"),
-        (FRAME, 3, r"a column with one id of a person per row.*got a int"),
+        (FRAME, 3, r"a column with one id of a person per row.*got an int"),
         (FRAME[["patient"]], "patient", "0 feature"),
         (FRAME.rename(columns={"patient": "row"}), "row", "rename the column"),
         (FRAME.rename(columns={"patient": ""}), "", "X has no column ''"),

@@ -230,11 +230,12 @@ KINDS = list(itertools.product((False, True), repeat=2))
 
 def agreement_by_definition(rows):
     """Rows that contradict no column of each list of kinds."""
-    wrong = {True: TEXT, False: NUMBER}
-    return [
-        sum(all(c != wrong[k] for c, k in zip(r, each, strict=True)) for r in rows)
-        for each in KINDS
-    ]
+    return [sum(not contradicted(row, kinds) for row in rows) for kinds in KINDS]
+
+
+def contradicted(row, kinds):
+    """How many columns of a row contradict a list of kinds."""
+    return sum(cell == (TEXT if kind else NUMBER) for cell, kind in zip(row, kinds, strict=True))
 
 
 def patterns_of(rows, columns=2):
@@ -248,13 +249,7 @@ def kinds_law(rows, epsilon, columns_apart=False):
     """The probability of every list of kinds; apart, each column has all of ε: too much."""
     agreeing = np.array(agreement_by_definition(rows), dtype=float)
     if columns_apart:
-        wrong = {True: TEXT, False: NUMBER}
-        agreeing = np.array(
-            [
-                -sum((c == wrong[k]) for r in rows for c, k in zip(r, each, strict=True))
-                for each in KINDS
-            ]
-        )
+        agreeing = np.array([-sum(contradicted(row, kinds) for row in rows) for kinds in KINDS])
     terms = np.exp(epsilon * agreeing)
     return terms / terms.sum()
 

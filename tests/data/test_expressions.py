@@ -184,7 +184,7 @@ def test_many_random_conditions_keep_the_rows_that_pandas_selects():
         ("ward == A", r"Expected a column 'A' in .*\. If it is a text, write 'A'\.$"),
         ("ward is null", "For missing cells write: ward is missing"),
         ("ward == None", "For missing cells write: ward is missing"),
-        ("ward.isna()", "Methods of columns are not known here. For missing cells write"),
+        ("ward.isna()", "A condition cannot call methods of columns. For missing cells write"),
         ("age between 60 and 70", "Write: 60 <= age <= 70"),
         ("ward like 'A%'", "Write a list of values"),
         ("home town == 'x'", "backticks around a name with blanks"),

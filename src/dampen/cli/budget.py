@@ -137,8 +137,8 @@ def create(
 
     add-remove-row protects one row of a table, add-remove-unit one person with all their rows,
     replace-one what one row says where the number of rows is public, add-remove-edge one edge of a
-    graph, own:NAME what a problem of your own says. If dampen.toml lists this budget, its data set
-    decides, and its ledger is taken.
+    graph, own:NAME what a problem of your own says. If dampen.toml lists this budget, relation and
+    ledger are those of its data set.
     """
     registered = payable_by(name, config)
     if neighbours is None:

@@ -10,6 +10,7 @@ import click
 
 from dampen.cli.options import (
     check_output,
+    config_option,
     file_argument,
     header_option,
     json_option,
@@ -31,7 +32,7 @@ __all__ = ["check", "draft"]
 @schema_option
 @table_option
 @header_option
-@click.option("--config", metavar="FILE", help="[default: $DAMPEN_CONFIG, else dampen.toml]")
+@config_option
 @json_option
 def check(
     *,

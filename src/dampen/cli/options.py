@@ -223,7 +223,7 @@ def ledger_option(command: F) -> F:
         "--ledger",
         metavar="PLACE",
         help="Where budgets are kept: a file, or postgresql://host/name. "
-        "[default: $DAMPEN_LEDGER, else your data directory]",
+        "[default: that of dampen.toml, else $DAMPEN_LEDGER, else your data directory]",
     )(command)
 
 

@@ -218,8 +218,7 @@ class Receipt:
         place: the ledger, if another than the default one was named.
         asked: public details of the question, for the ledger.
         charged: the id of the charge, once there is one.
-        cost: what was asked of the account last.
-        before: what was asked of it before; a question may be charged in two parts.
+        costs: what was asked of the account; a question may be charged in two parts.
         kept: whether the ledger holds the answer.
         schema: the public facts of registered data.
     """
@@ -228,8 +227,7 @@ class Receipt:
     place: str | None = None
     asked: str = ""
     charged: str | None = None
-    cost: "Cost | None" = None
-    before: "tuple[Cost, ...]" = ()
+    costs: "tuple[Cost, ...]" = ()
     kept: bool = False
     schema: "Schema | None" = None
 
@@ -253,8 +251,7 @@ class Receipt:
         with held():
             asked = replace(cost, query=f"{cost.query} {self.asked}".strip())
             self.charged = self.account.charge(asked)
-            self.before = self.before if self.cost is None else (*self.before, self.cost)
-            self.cost = cost
+            self.costs = (*self.costs, cost)
         return self.charged
 
     def keep(self, charge: str, answer: str, /) -> None:
@@ -271,9 +268,9 @@ class Receipt:
         """Sentences about the charge and the stored answer."""
         if self.account is None:
             return ""
-        if self.charged is None or self.cost is None:
+        if self.charged is None:
             return "Nothing was charged."
-        stands = f"The charge of {self.cost.price} ({self.charged}) stands."
+        stands = f"The charge of {self.costs[-1].price} ({self.charged}) stands."
         return f"{stands} {self.fetching}".strip()
 
     @property
@@ -300,8 +297,8 @@ class Receipt:
         from dampen.errors import DampenError
         from dampen.ledger.rules import steps_between
 
-        cost = price or self.cost
-        if self.account is None or cost is None:
+        parts = self.costs if price is None else (price,)
+        if self.account is None or not parts:
             return {}
         try:
             left = self.account.remaining
@@ -309,7 +306,6 @@ class Receipt:
             own = self.account.neighbours
         except DampenError:
             return {}
-        parts = [cost] if price else [*self.before, cost]
         steps = [steps_between(each.neighbours, own) for each in parts]
         charged = sum((n * each.epsilon for n, each in zip(steps, parts, strict=True)), Fraction(0))
         pure = all(each.pure for each in parts)

@@ -534,8 +534,9 @@ def sql(
 ) -> None:
     """Asks one SELECT STATEMENT about a data set that is registered in dampen.toml.
 
-    It is parsed, never run: counts, sums, means, percentiles, the largest groups (ORDER BY with
-    LIMIT) and groups above a threshold (HAVING). All else is refused before anything is charged.
+    The statement is parsed, never run. It may ask for counts, sums, means, percentiles, the largest
+    groups (ORDER BY with LIMIT) or groups above a threshold (HAVING). All else is refused before
+    anything is charged.
     """
     from dampen.datasets import Dataset
     from dampen.schema import Schema

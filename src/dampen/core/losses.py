@@ -58,24 +58,35 @@ bound that holds.  For x < 0, D(x) = 1 - e^x + e^x D(-x), as neighbours are symm
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 
 from dampen.core.noise import laplace_rho
 from dampen.core.selection import FloatArray
 from dampen.core.zcdp import end_of, epsilon_at, exactly, log_delta, rounded
-from dampen.epsilon import decimal_text, exact
+from dampen.epsilon import decimal_text, exact, short_text
 from dampen.errors import ParameterError
 
 if TYPE_CHECKING:
     from flint import arb, fmpz_poly
 
-__all__ = ["ANY", "Loss", "composed_epsilon", "read_losses", "text_of_losses"]
+__all__ = [
+    "ANY",
+    "ONE_PART",
+    "Loss",
+    "Losses",
+    "check_losses",
+    "composed_epsilon",
+    "equal_parts",
+    "read_losses",
+    "rho_of",
+    "text_of_losses",
+]
 
 ANY = 0
 """Steps of a loss that may be divided into any number of steps, such as continuous noise."""
@@ -87,26 +98,29 @@ MOST_LOSSES = 48
 """Different losses that are added up as they are; of more, some are rounded up."""
 
 LATTICE = 1 << 12
-"""Points of the law of equal releases, where they can have fewer steps: ten tell most."""
+"""Points of the law of equal releases, at most: in ten steps each it is nearly as tight as in more.
+"""
 
 MOST_STEPS = 1 << 8
-"""Of one release, for the same reason."""
+"""Steps of one release, at most, that are added up as they are."""
 
 BITS = 256
-"""Of a probability, beside those of δ."""
+"""Bits of a probability, beside those of δ."""
 
 PROOF_BITS = 128
-"""Of the balls that prove a sum of terms above 0."""
+"""Bits of the balls that prove a sum of terms above 0."""
 
 NEGLIGIBLE = 2.0**-40
-"""Of δ: terms below it are added up as one."""
+"""Terms below this part of δ are added up as one."""
 
 MARGINS = (Fraction(1, 10**9), Fraction(1, 10**6), Fraction(1, 10**3))
 """What an ε from floats is raised by, until it is proved."""
 
 DIGITS = 30
+"""Digits of a number of steps, at most."""
+
 LONGEST = 9
-"""Digits of how many steps there are, and of how many parts."""
+"""Digits of a number of parts, at most."""
 
 _PART = re.compile(rf"(?:(\d{{1,{LONGEST}}}) x )?(\S+) in (any|\d{{1,{DIGITS}}}) steps?")
 
@@ -157,6 +171,47 @@ class Loss:
         return replace(self, epsilon=steps * self.epsilon, steps=steps * self.steps)
 
 
+Losses: TypeAlias = Callable[[Fraction], tuple[Loss, ...]]
+"""What the parts of a release lose, as a function of the ε of all of them."""
+
+
+def equal_parts(count: int, steps: int = 1) -> Losses:
+    """What so many equal parts lose, each in so many steps.
+
+    >>> text_of_losses(equal_parts(2)(Fraction("0.2")))
+    '2 x 0.1 in 1 step'
+    """
+    return lambda epsilon: (Loss(epsilon / count, steps, count),)
+
+
+ONE_PART: Losses = equal_parts(1)
+"""What any ε-DP release loses."""
+
+
+def rho_of(losses: Iterable[Loss]) -> Fraction:
+    """The zCDP cost of all parts of a release."""
+    return sum((each.rho for each in losses), Fraction(0))
+
+
+def _epsilon_of(losses: Iterable[Loss]) -> Fraction:
+    """The ε of all parts of a release."""
+    return sum((each.total for each in losses), Fraction(0))
+
+
+def check_losses(losses: Iterable[Loss], epsilon: Fraction | None, delta: Fraction) -> None:
+    """Refuses losses that are not those of a release.
+
+    Raises:
+        ParameterError: if there are some, and the release has a δ, or another ε than they have.
+    """
+    total = _epsilon_of(losses)
+    if total and (delta or total != epsilon):
+        raise ParameterError(
+            f"Expected losses that add up to the epsilon of a release without delta, got "
+            f"{short_text(total, up=True)}."
+        )
+
+
 def text_of_losses(losses: Iterable[Loss]) -> str:
     """All parts of a release, as a ledger has them."""
     return ", ".join(map(str, losses))
@@ -199,9 +254,9 @@ def composed_epsilon(
         rho: of other releases in zCDP.
     """
     parts = _few(losses)
-    total = sum((each.total for each in parts), Fraction(0))
-    if not total:
+    if not parts:
         return epsilon_at(rho, delta)
+    total = _epsilon_of(parts)
     bits = BITS + len(str(delta.denominator)) * 4
     law = _added_up([_Lattice.of(_coarser(each), bits) for each in parts], bits)
     if rho:

@@ -406,8 +406,7 @@ def _check_labels(opened: Opened, by: str, groups: Sequence[Hashable]) -> None:
     in_memory = isinstance(opened, MemoryTable | StreamTable)  # of files numbers become text
     listed = [group for group in groups if group not in RULES]
     text = bool(listed) and all(isinstance(group, str) for group in listed)
-    truths = text and in_memory and (field.type or "").lower().startswith("bool")
-    if truths:
+    if text and in_memory and (field.type or "").lower().startswith("bool"):
         raise ParameterError(
             f"Column {by!r} holds truth values. Expected groups=[True, False], got text."
         )

@@ -743,8 +743,7 @@ class Lookup:
     def _position(self) -> dict[Hashable, int]:
         places: dict[Hashable, int] = {label: i for i, label in enumerate(self.categories)}
         if self.types == {bool}:
-            written = [(str(truth), places[truth]) for truth in self.listed]
-            places |= {spelt: i for text, i in written for spelt in _spellings(text)}
+            places |= {text: places[truth] for truth in self.listed for text in _spellings(truth)}
         return places
 
     @cached_property
@@ -818,9 +817,10 @@ class Lookup:
 _EMPTY = Lookup([""])
 
 
-def _spellings(truth: str) -> tuple[str, str, str]:
+def _spellings(truth: Hashable) -> tuple[str, str, str]:
     """How files of text write a truth value."""
-    return truth, truth.lower(), truth.upper()
+    text = str(truth)
+    return text, text.lower(), text.upper()
 
 
 def _is_exact_number(value: Any) -> bool:

@@ -225,7 +225,7 @@ INSTEAD = {
     "||": "Write or.",
     "!": "Write not.",
     "~": "Write not.",
-    ".": "Methods of columns are not known here. " + NO_CELL,
+    ".": "A condition cannot call methods of columns. " + NO_CELL,
     "none": NO_CELL,
     "null": NO_CELL,
     "between": "Write: 60 <= age <= 70.",
@@ -900,7 +900,7 @@ def _float(cell: Any) -> float:
     """A Python cell as a float; other types are missing."""
     if isinstance(cell, str):
         return as_number(cell)
-    # Of the last two numpy makes floats too, and warns of it.
+    # numpy would turn the last two into floats, with a warning.
     if isinstance(cell, bytes | np.complexfloating | np.ndarray):
         return np.nan
     try:

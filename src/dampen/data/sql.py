@@ -18,7 +18,7 @@ import numpy as np
 
 from dampen.core.selection import IntArray
 from dampen.data.cells import GridKey, Key, Keyed, LabelKey, NumberKey
-from dampen.data.columns import as_numbers, typed
+from dampen.data.columns import as_numbers, is_arrow, typed
 from dampen.data.source import CellOf, Field, Kind, has_arrow
 from dampen.data.units import People, Present
 from dampen.errors import DataError
@@ -277,8 +277,7 @@ class UnitQuery:
             inside = cells >= 0
             if self.people.width:
                 inside &= cells % self.people.width != self.people.width - 1
-            values = [column.to_pylist() if hasattr(column, "to_pylist") else list(column)
-                      for column in columns]  # fmt: skip
+            values = [each.to_pylist() if is_arrow(each) else list(each) for each in columns]
             for i in np.flatnonzero(inside).tolist():
                 key = tuple(column[i] for column in values)
                 if any(each is None for each in key):

@@ -20,7 +20,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple, Self
 
-from dampen.core.losses import Loss, read_losses
+from dampen.core.losses import Loss, check_losses, read_losses
 from dampen.core.selection import Neighbours
 from dampen.errors import BudgetError, ParameterError
 from dampen.versions import library_version
@@ -219,14 +219,12 @@ class Charge:
 
 def _stated_losses(details: Mapping[str, Any]) -> tuple[Loss, ...]:
     """What the parts of a charge lose; none where nothing is said that can be relied on."""
-    if not details["epsilon"] or details.get("delta"):
-        return ()
     try:
         losses = read_losses(str(details.get("losses", "")))
+        check_losses(losses, Fraction(details["epsilon"] or 0), Fraction(details.get("delta", 0)))
     except ParameterError:
         return ()
-    total = sum((each.total for each in losses), Fraction(0))
-    return losses if total == Fraction(details["epsilon"]) else ()
+    return losses
 
 
 def sealed(draft: Draft, after: Head) -> Row:

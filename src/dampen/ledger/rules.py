@@ -9,14 +9,14 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
-from dampen.core.losses import Loss, text_of_losses
+from dampen.core.losses import Loss, check_losses, text_of_losses
 from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, decimal_text, exact, price_text, short_text
 from dampen.errors import BudgetError, ParameterError, did_you_mean
 from dampen.ledger.log import Draft, Kind, bounded, key_of, stamp
 from dampen.ledger.state import Balance, Limit, State, Status
-from dampen.releases.cost import check_losses, group_delta
+from dampen.releases.cost import group_delta
 from dampen.schema.schema import protected
 
 __all__ = [

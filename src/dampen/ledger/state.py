@@ -43,7 +43,7 @@ from itertools import islice
 from math import lcm
 from typing import Any, Self, TypeAlias
 
-from dampen.core.losses import Loss, composed_epsilon
+from dampen.core.losses import Loss, composed_epsilon, rho_of
 from dampen.core.selection import Neighbours
 from dampen.core.zcdp import epsilon_at
 from dampen.epsilon import decimal_text, short_text
@@ -86,7 +86,7 @@ LARGEST_DENOMINATOR = 10**400
 MOST_COMPOSED = 20_000
 """Charges that are composed numerically."""
 CHEAPER = Fraction(4, 5)
-"""Of the ρ of its losses: a charge of less is told better by its ρ.
+"""A charge whose ρ is below this part of the ρ of its losses is composed by its ρ.
 
 At δ = 10^-6 a sum by ρ is as large as one by losses whose ρ is a quarter more.
 """
@@ -300,7 +300,7 @@ def composed(balance: Balance, charges: Iterable[Charge]) -> Fraction:
     others.add(balance.lost.rho)
     for each in charges:
         parts = _parts(each)
-        if each.rho < CHEAPER * sum((part.rho for part in parts), Fraction(0)) or not parts:
+        if each.rho < CHEAPER * rho_of(parts) or not parts:
             others.add(each.rho)
         else:
             losses += parts

@@ -48,23 +48,23 @@ from dampen.questions.classify.growing import grow
 from dampen.questions.classify.model import TreeModel, tree_content
 from dampen.questions.classify.plan import Spending, TreeFacts, checked_depth
 from dampen.questions.classify.question import (
+    ClassQuestion,
     Domains,
     Supervision,
     classes_parameter,
+    columns_parameter,
     delta_parameter,
     domains_parameter,
     has_names,
     max_rows_parameter,
-    open_supervised,
     public_parameter,
-    shown_facts,
     supervision,
 )
 from dampen.questions.classify.splits import check_integer, split_selection
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, likely_noise
 from dampen.releases.cost import Budget, Cost, Price
 from dampen.releases.method import Drawn, Leak
-from dampen.releases.question import Shape, checked_choice, parameter, where_parameter
+from dampen.releases.question import checked_choice, parameter, where_parameter
 from dampen.schema.schema import Schema
 
 __all__ = [
@@ -147,13 +147,11 @@ def _noisiest_gain(table: IntArray, starts: IntArray, epsilon: Fraction, entropy
 
 
 @dataclass(frozen=True, kw_only=True)
-class ID3Question:
+class ID3Question(ClassQuestion):
     """Which tree does ID3 grow?"""
 
     target: str = parameter("column", "Column of the classes.", holds="categories")
-    columns: Sequence[str] | None = parameter(
-        "columns", "Columns to predict from; all that have a domain if left out.", default=None
-    )
+    columns: Sequence[str] | None = columns_parameter()
     mechanism: str = parameter(
         "word", "How an attribute is selected.", default="sld", choices=SELECTIONS
     )
@@ -169,11 +167,7 @@ class ID3Question:
     where: str | None = where_parameter()
     name: ClassVar[str] = "id3"
     title: ClassVar[str] = "Decision tree of the paper"
-    data: ClassVar[Literal["table", "edges"]] = "table"
     estimator: ClassVar[str] = "DiffPID3"
-
-    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        return open_supervised(self, data, header=header, table=table)
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> "ID3Method":
         del schema, price
@@ -183,13 +177,7 @@ class ID3Question:
         return ID3Method(self, supervision(self, source).for_bayes())
 
     def shown(self) -> Mapping[str, Any]:
-        return {**shown_facts(self), "depth": self.max_depth}
-
-    def text(self) -> str:
-        return f"for {self.target}"
-
-    def shape(self) -> Shape:
-        return "model"
+        return {**super().shown(), "depth": self.max_depth}
 
 
 @dataclass(frozen=True)
@@ -205,7 +193,7 @@ class ID3Method:
         return f"{self.question.mechanism} + noisy-counts"
 
     def cost(self, price: Price, /) -> Cost:
-        return self.table.cost(price, self.question.name, self.mechanism, self._rho)
+        return self.table.cost(price, self.question.name, self.mechanism, rho=self._rho)
 
     def _rho(self, epsilon: Fraction) -> Fraction:
         """A row is in a count of every level, in a split of all but the last, and in a leaf."""

@@ -69,7 +69,7 @@ from dampen.core.selection import IntArray, Neighbours, Selection
 from dampen.core.thresholds import Threshold
 from dampen.core.zcdp import rho_within
 from dampen.data.cells import ANY_GROUP, LARGEST_TABLE
-from dampen.data.columns import as_keys, as_labels, is_key, public_order
+from dampen.data.columns import as_keys, as_labels, is_arrow, is_key, public_order
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import (
     Chunk,
@@ -727,7 +727,7 @@ def _as_arrow(chunk: Chunk) -> Any:
         return None
     import pyarrow as pa
 
-    if hasattr(chunk, "to_pylist"):
+    if is_arrow(chunk):
         dictionary = pa.types.is_dictionary(chunk.type)  # type: ignore[union-attr]
         return chunk.dictionary_decode() if dictionary else chunk  # type: ignore[union-attr]
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind in "iuUMmb":

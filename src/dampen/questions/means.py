@@ -73,7 +73,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -174,35 +174,26 @@ TOO_FEW = Accuracy(
 )
 
 
-def finding_range(asked: "Ranged", *, around_zero: bool) -> Finding | None:
+def finding_range(asked: "NumbersQuestion") -> Finding | None:
     """How the range of a column is found; None where both ends are stated.
 
     Args:
         asked: the question, of listed groups or none.
-        around_zero: whether an end other than 0 is of no use, as for totals.
     """
     if asked.lower is not None and asked.upper is not None:
         return None
-    known: dict[str, Exact | None]
-    lower = None if asked.lower == FIRST_DAY else as_bound(asked.lower)
-    known = {"lower": lower, "upper": as_bound(asked.upper)}
-    if around_zero:
-        zeros = {name: 0 for name, end in known.items() if end is not None and float(end) == 0}
-        known = {"lower": None, "upper": None, **zeros}
-    grouping = None if asked.groups is None else Grouping(asked.groups)
-    question = RangeQuestion(asked.value, asked.by, grouping, around_zero=around_zero, **known)
+    question = _range_question(asked)
     stated = as_step(asked.step, asked.lower, asked.upper)
 
     def filled(found: tuple[Fraction, Fraction]) -> Any:
-        listed: Any = asked
         low, high = found
         step = _fitting_step(high - low, stated)
-        if around_zero:  # the unit of a total divides both ends
+        if asked.around_zero:  # the unit of a total divides both ends
             low = low // step * step
         cells = -((low - high) // step)
         if question.upper is not None:
             low = high - cells * step
-        return replace(listed, lower=low, upper=low + cells * step, step=step)
+        return replace(asked, lower=low, upper=low + cells * step, step=step)
 
     end = question.known_end
     known_upper = Fraction(0) if question.upper is None else decimal(question.upper, "upper")
@@ -217,6 +208,17 @@ def finding_range(asked: "Ranged", *, around_zero: bool) -> Finding | None:
         lambda found: None if found is None else filled(found),
         None if asked.groups is None else dict.fromkeys(asked.groups),
     )
+
+
+def _range_question(asked: "NumbersQuestion") -> "RangeQuestion":
+    """The question for the ends that are not stated; for a total no end but 0 is of use."""
+    lower = None if asked.lower == FIRST_DAY else as_bound(asked.lower)
+    known: dict[str, Exact | None] = {"lower": lower, "upper": as_bound(asked.upper)}
+    if asked.around_zero:
+        zeros = {name: 0 for name, end in known.items() if end is not None and float(end) == 0}
+        known = {"lower": None, "upper": None, **zeros}
+    grouping = None if asked.groups is None else Grouping(asked.groups)
+    return RangeQuestion(asked.value, asked.by, grouping, around_zero=asked.around_zero, **known)
 
 
 def _radii_of(stated: Exact | None) -> tuple[Fraction, ...]:
@@ -234,23 +236,6 @@ def _fitting_step(span: Fraction, stated: Exact | None) -> Fraction:
     if step <= 0:
         raise ParameterError(f"Expected step > 0, got step={stated}.")
     return max(step, fine)
-
-
-class Ranged(Protocol):
-    """A question that needs a range of its column; a frozen dataclass."""
-
-    @property
-    def value(self) -> str: ...
-    @property
-    def lower(self) -> Exact | None: ...
-    @property
-    def upper(self) -> Exact | None: ...
-    @property
-    def step(self) -> Exact | None: ...
-    @property
-    def by(self) -> str | None: ...
-    @property
-    def groups(self) -> Sequence[Hashable] | None: ...
 
 
 @dataclass(frozen=True)
@@ -527,8 +512,8 @@ MOST_COUNTED = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class TotalQuestion:
-    """What is the total of a column, in all or in every group?"""
+class NumbersQuestion:
+    """What the questions for a total and for a mean have in common."""
 
     value: str = parameter("column", "Column of the private numbers.", holds="numbers")
     lower: Exact | None = lower_parameter(optional=True)
@@ -545,9 +530,43 @@ class TotalQuestion:
     delta: Epsilon | None = delta_parameter()
     where: str | None = where_parameter()
     weigh: str | None = weigh_parameter()
+    name: ClassVar[str]
+    around_zero: ClassVar[bool]
+    """Whether an end of the range other than 0 is of no use."""
+    data: ClassVar[Literal["table", "edges"]] = "table"
+
+    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
+        opened = open_table(data, header=header, table=table, where=self.where, value=self.value)
+        return self.column.opened(opened)
+
+    def shown(self) -> Mapping[str, Any]:
+        return self.column.shown()
+
+    def text(self) -> str:
+        return f"{self.name} of {self.value}" + ("" if self.by is None else f" by {self.by}")
+
+    def shape(self) -> Shape:
+        return "number"
+
+    @property
+    def finding(self) -> Finding | None:
+        """How groups are found that nobody lists; then the range, if it is not known."""
+        groups = finding_groups(self, nothing={})
+        return groups or finding_range(self)
+
+    @cached_property
+    def column(self) -> "Numbers":
+        """The column with its public grid and groups."""
+        return Numbers.of(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TotalQuestion(NumbersQuestion):
+    """What is the total of a column, in all or in every group?"""
+
     name: ClassVar[str] = "total"
     title: ClassVar[str] = "Total"
-    data: ClassVar[Literal["table", "edges"]] = "table"
+    around_zero: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = (
         "dampen total stays.csv --value days --lower 0 --upper 100 --step 1 --epsilon 0.5",
         "dampen total stays.csv --value days --lower 0 --upper 100 --step 1 --by hospital "
@@ -555,8 +574,7 @@ class TotalQuestion:
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        opened = open_table(data, header=header, table=table, where=self.where, value=self.value)
-        opened = self.column.opened(opened)
+        opened = super().open(data, header=header, table=table)
         if self.column.measure(opened) in ("date", "time"):
             raise ParameterError(
                 f"Column {self.value!r} holds dates, which have no total. Ask for their mean, with "
@@ -579,58 +597,19 @@ class TotalQuestion:
         of_units = OfUnits(method, most, most, cut, {"rows_per_unit": most}, people=False)
         return self.column.typed(of_units, source)
 
-    def shown(self) -> Mapping[str, Any]:
-        return self.column.shown()
-
-    def text(self) -> str:
-        return f"total of {self.value}" + ("" if self.by is None else f" by {self.by}")
-
-    def shape(self) -> Shape:
-        return "number"
-
-    @property
-    def finding(self) -> Finding | None:
-        """How groups are found that nobody lists; then the range, if it is not known."""
-        groups = finding_groups(self, nothing={})
-        return groups or finding_range(self, around_zero=True)
-
-    @cached_property
-    def column(self) -> "Numbers":
-        """The column with its public grid and groups."""
-        return Numbers.of(self)
-
 
 @dataclass(frozen=True, kw_only=True)
-class MeanQuestion:
+class MeanQuestion(NumbersQuestion):
     """What is the mean of a column, in all or in every group?"""
 
-    value: str = parameter("column", "Column of the private numbers.", holds="numbers")
-    lower: Exact | None = lower_parameter(optional=True)
-    upper: Exact | None = upper_parameter(optional=True)
-    step: Exact | None = parameter(
-        "exact",
-        "Public distance of the grid to which values are rounded; a fine one if left out.",
-        default=None,
-        fact=Fact("step", of="value", optional=True),
-    )
-    kind: str | None = kind_parameter()
-    by: str | None = by_parameter("number")
-    groups: Sequence[Hashable] | None = groups_parameter()
-    delta: Epsilon | None = delta_parameter()
-    where: str | None = where_parameter()
-    weigh: str | None = weigh_parameter()
     name: ClassVar[str] = "mean"
     title: ClassVar[str] = "Mean"
-    data: ClassVar[Literal["table", "edges"]] = "table"
+    around_zero: ClassVar[bool] = False
     examples: ClassVar[tuple[str, ...]] = (
         "dampen mean stays.csv --value days --lower 0 --upper 100 --step 1 --epsilon 0.5",
         "dampen mean stays.csv --value days --lower 0 --upper 100 --step 1 --by hospital "
         "--groups H1,H2,H3 --epsilon 0.5",
     )
-
-    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        opened = open_table(data, header=header, table=table, where=self.where, value=self.value)
-        return self.column.opened(opened)
 
     def method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         noise = noise_for(price)
@@ -640,26 +619,6 @@ class MeanQuestion:
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         """The method on the weights of persons."""
         return self.column.weighed(partial(MeanMethod, self), source, schema, price)
-
-    def shown(self) -> Mapping[str, Any]:
-        return self.column.shown()
-
-    def text(self) -> str:
-        return f"mean of {self.value}" + ("" if self.by is None else f" by {self.by}")
-
-    def shape(self) -> Shape:
-        return "number"
-
-    @property
-    def finding(self) -> Finding | None:
-        """How groups are found that nobody lists; then the range, if it is not known."""
-        groups = finding_groups(self, nothing={})
-        return groups or finding_range(self, around_zero=False)
-
-    @cached_property
-    def column(self) -> "Numbers":
-        """The column with its public grid and groups."""
-        return Numbers.of(self)
 
 
 @dataclass(frozen=True)
@@ -683,7 +642,7 @@ class Numbers:
     kind: str | None
 
     @classmethod
-    def of(cls, asked: TotalQuestion | MeanQuestion) -> "Numbers":
+    def of(cls, asked: NumbersQuestion) -> "Numbers":
         """Checks the public parameters.
 
         Raises:
@@ -992,7 +951,7 @@ class MeanMethod:
         return {"sum": total, "count": float(rows)}
 
 
-def of_public_size(question: TotalQuestion | MeanQuestion, schema: Schema) -> bool:
+def of_public_size(question: NumbersQuestion, schema: Schema) -> bool:
     """Whether the number of the rows that count is public: all rows do, and theirs is."""
     return schema.relation is Neighbours.REPLACE_ONE and question.by is None and not question.where
 
@@ -1011,7 +970,7 @@ class PublicSizeMethod:
         noise: the law of the noise.
     """
 
-    question: TotalQuestion | MeanQuestion
+    question: NumbersQuestion
     noise: IntegerNoise = LAPLACE
 
     def cost(self, price: Price, /) -> Cost:

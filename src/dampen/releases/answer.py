@@ -48,6 +48,7 @@ from dampen.errors import (
     DataError,
     ParameterError,
     PrivacyLeakWarning,
+    a_thing,
     raise_alone,
     warn_caller,
 )
@@ -352,7 +353,7 @@ def pay(cost: Cost, *, budget: Budget | None = None, entropy: Entropy | None = N
     if budget is not None and not callable(getattr(budget, "charge", None)):
         raise ParameterError(
             "Expected budget= to be an account of a ledger, or an object with a method charge, got "
-            f"a {type(budget).__name__}."
+            f"{a_thing(budget)}."
         )
     charge = None if budget is None else budget.charge(cost)
     return Paid(cost, bits, budget, charge)
@@ -455,8 +456,8 @@ def open_entropy(entropy: Entropy | None) -> Entropy:
         return SystemEntropy()
     if not (hasattr(entropy, "read") and hasattr(entropy, "secure")):
         raise ParameterError(
-            "Expected entropy to be a dampen.sampling.Entropy, with read and secure, got a "
-            f"{type(entropy).__name__}."
+            "Expected entropy to be a dampen.sampling.Entropy, with read and secure, got "
+            f"{a_thing(entropy)}."
         )
     if entropy.secure is not True and getattr(entropy, "allow_release", False) is not True:
         raise ParameterError(
@@ -611,9 +612,8 @@ class OwnQuestion(Generic[X]):
         del header, table
         if not callable(data):
             raise ParameterError(
-                "Expected load to be a function that gives the data, got a "
-                f"{type(data).__name__}. Pass lambda: data, so that the data is looked at after "
-                "the charge."
+                f"Expected load to be a function that gives the data, got {a_thing(data)}. Pass "
+                "lambda: data, so that the data is looked at after the charge."
             )
         return data
 

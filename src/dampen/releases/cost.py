@@ -1,12 +1,12 @@
 """The cost of a release, the budget that pays for it and the offered price."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp
 from typing import Protocol, runtime_checkable
 
-from dampen.core.losses import ANY, Loss
+from dampen.core.losses import ANY, ONE_PART, Loss, Losses, check_losses, rho_of
 from dampen.core.mechanisms import Mechanism
 from dampen.core.noise import EXPONENTIAL, LAPLACE, pure_rho
 from dampen.core.selection import Neighbours
@@ -19,11 +19,10 @@ __all__ = [
     "Cost",
     "Keeper",
     "Price",
-    "check_losses",
     "composed_cost",
     "group_delta",
     "grouped",
-    "quadratic",
+    "rho_from",
     "selection_cost",
 ]
 
@@ -131,20 +130,6 @@ class Cost:
         return price_text(self.pure_epsilon, self.rho)
 
 
-def check_losses(losses: Iterable[Loss], epsilon: Fraction | None, delta: Fraction) -> None:
-    """Refuses losses that are not those of a release.
-
-    Raises:
-        ParameterError: if there are some, and the release has a δ, or another ε than they have.
-    """
-    total = sum((each.total for each in losses), Fraction(0))
-    if total and (delta or total != epsilon):
-        raise ParameterError(
-            f"Expected losses that add up to the epsilon of a release without delta, got "
-            f"{short_text(total, up=True)}."
-        )
-
-
 def group_delta(delta: Fraction, epsilon: Fraction, steps: int) -> Fraction:
     """The δ of an (ε, δ)-DP release for groups of `steps`: δ (1 + e^ε + ... + e^((steps-1) ε)).
 
@@ -183,11 +168,6 @@ def grouped(step: Cost, steps: int, neighbours: Neighbours) -> Cost:
         neighbours=neighbours,
         losses=tuple(each.grouped(steps) for each in step.parts) if known else step.losses,
     )
-
-
-def quadratic(unit: Fraction) -> Callable[[Fraction], Fraction]:
-    """The cost in zCDP of a release that costs `unit` times ε²."""
-    return lambda epsilon: unit * epsilon**2
 
 
 class Budget(Protocol):
@@ -243,19 +223,21 @@ def composed_cost(
     query: str,
     mechanism: str,
     leaks: tuple[str, ...] = (),
-    rho: Callable[[Fraction], Fraction] = pure_rho,
+    rho: Callable[[Fraction], Fraction] | None = None,
     delta: Fraction = Fraction(0),
     pure: bool = True,
-    losses: Callable[[Fraction], tuple[Loss, ...]] = lambda _: (),
+    losses: Losses = ONE_PART,
 ) -> Cost:
     """The cost of a release that is ε-DP in all, or (ε, δ)-DP, and made of several parts.
 
-    `rho` of ε is its cost in zCDP, the sum of its parts' own; where nothing is known of them, that
-    of any ε-DP release.  With a δ it is δ-approximate zCDP of that ρ (Bun and Steinke 2016): P and
-    Q are within δ of two laws that are ε-DP to each other.  A release that is not pure is ρ-zCDP
-    alone.  `losses` of ε are what the parts of one that is pure lose.
+    `losses` of ε are what its parts lose; where nothing is known of them, what any ε-DP release
+    does.  `rho` of ε is its cost in zCDP, that of its losses unless another one is proved.  With a
+    δ it is δ-approximate zCDP of that ρ (Bun and Steinke 2016): P and Q are within δ of two laws
+    that are ε-DP to each other.  A release that is not pure is ρ-zCDP alone.
     """
+    rho = rho or rho_from(losses, pure=pure)
     epsilon = price.asked(rho)
+    lost = losses(epsilon)
     return Cost(
         epsilon,
         _shown(rho(epsilon), price),
@@ -265,8 +247,13 @@ def composed_cost(
         leaks,
         delta,
         pure,
-        losses=losses(epsilon) if pure else (),
+        losses=lost if pure and lost != (Loss(epsilon),) else (),
     )
+
+
+def rho_from(losses: Losses, *, pure: bool) -> Callable[[Fraction], Fraction]:
+    """The cost in zCDP as a function of ε: that of the losses, or of Gaussian noise."""
+    return (lambda epsilon: rho_of(losses(epsilon))) if pure else (lambda epsilon: epsilon**2 / 2)
 
 
 def _shown(rho: Fraction, price: Price) -> Fraction:

@@ -54,15 +54,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from html import escape
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from dampen.core.losses import Loss
-from dampen.core.noise import laplace_rho
+from dampen.core.losses import equal_parts
 from dampen.core.sampling import (
     LARGEST_SCALE,
     Entropy,
@@ -76,7 +75,7 @@ from dampen.data.columns import DAY, Measure, as_bound, in_own_type
 from dampen.epsilon import check_length, decimal_text, exact
 from dampen.errors import ParameterError
 from dampen.printing import printable, text_of
-from dampen.releases.cost import Cost, Price, composed_cost, quadratic
+from dampen.releases.cost import Cost, Price, composed_cost
 
 if TYPE_CHECKING:
     from dampen.releases.release import Release
@@ -665,15 +664,13 @@ def noise_cost(price: Price, query: str, noise: IntegerNoise, moved: int = 1) ->
     `moved` is Δ: what a row moves the integers by, in the 1-norm.  Laplace noise loses ε in Δ
     steps.
     """
-    pure = noise == LAPLACE
     return composed_cost(
         Neighbours.ADD_REMOVE_ROW,
         price,
         query=query,
         mechanism=noise,
-        rho=partial(laplace_rho, steps=moved) if pure else quadratic(Fraction(1, 2)),
-        pure=pure,
-        losses=lambda epsilon: (Loss(epsilon, moved),) if moved > 1 else (),
+        pure=noise == LAPLACE,
+        losses=equal_parts(1, moved),
     )
 
 

@@ -550,18 +550,19 @@ def mistake(error: Misshapen) -> str:
     """What is wrong with a body, in one sentence."""
     first = error.errors()[0]
     parts = [str(part) for part in first["loc"] if part not in OF_SHAPES]
-    where = ".".join(part for part in parts if part.isidentifier() or part.isdecimal())
-    where = where or "the body"
-    told = str(first["msg"])
-    if first["type"] == "missing":
-        return f"Expected {where}, which is missing. Nothing was charged."
-    if first["type"] == "extra_forbidden":
-        return f"There is no parameter {where} here. Nothing was charged."
+    named = ".".join(part for part in parts if part.isidentifier() or part.isdecimal())
+    wrong = _wrong(first["type"], str(first["msg"]), named or "the body")
+    return f"{wrong}. Nothing was charged."
+
+
+def _wrong(kind: str, told: str, where: str) -> str:
+    if kind == "missing":
+        return f"Expected {where}, which is missing"
+    if kind == "extra_forbidden":
+        return f"There is no parameter {where} here"
     if told.startswith("Input should be "):
-        told = f"Expected {where} to be {told.removeprefix('Input should be ')}"
-    else:
-        told = f"Expected another {where}: {told}"
-    return f"{told}. Nothing was charged."
+        return f"Expected {where} to be {told.removeprefix('Input should be ')}"
+    return f"Expected another {where}: {told}"
 
 
 def options_of(question: str, stated: Mapping[str, Any], paying: Mapping[str, Any]) -> Body:

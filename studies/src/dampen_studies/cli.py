@@ -112,7 +112,7 @@ def report(output: Path, quick: bool, results: Path) -> None:
 @RECORD
 @RESULTS
 def losses(kept: Path, results: Path) -> None:
-    """Shows what was aimed at beside what full runs measured, or the record where there is none."""
+    """Shows the aim of each question beside its full run, or beside the record without one."""
     from dampen_studies.report import losses as lines
 
     folder = _folder(results, quick=False)

@@ -36,11 +36,12 @@ from dampen.data.columns import (
     as_number,
     as_numbers,
     finite_range,
+    is_arrow,
     is_missing,
     parsed_numbers,
 )
 from dampen.data.source import Batch, Chunk, Kind
-from dampen.errors import MISSING, DataError, ParameterError, did_you_mean
+from dampen.errors import MISSING, DataError, ParameterError, a_thing, did_you_mean
 from dampen.schema import schema as facts
 
 __all__ = [
@@ -61,7 +62,7 @@ COARSEST = 10
 """Bins of naive Bayes, where their number is left to it."""
 MOST_VALUES = 2**15
 CELLS = 4096
-"""Of a public hash, before its branches are chosen."""
+"""Cells of a public hash, which are then put into branches."""
 EPOCH = datetime(1970, 1, 1)
 MICROSECONDS = 86_400e6
 """Of a day."""
@@ -309,7 +310,7 @@ def as_domain(given: Any, name: str) -> Domain | None:
         return Categories(tuple(given))
     raise ParameterError(
         f"Expected the domain of {name} to be bins, a list of categories or a number of codes, "
-        f"got a {type(given).__name__}."
+        f"got {a_thing(given)}."
     )
 
 
@@ -365,7 +366,7 @@ def checked_classes(classes: Any) -> Categories:
     """
     if isinstance(classes, str | bytes) or not isinstance(classes, Iterable):
         raise ParameterError(
-            f"Expected classes to be a list of the public classes, got a {type(classes).__name__}."
+            f"Expected classes to be a list of the public classes, got {a_thing(classes)}."
         )
     given = Categories(tuple(classes))
     if len(given) < 2:
@@ -394,7 +395,7 @@ def given_domains(domains: Any, names: Sequence[str]) -> list[Domain | None]:
     if isinstance(domains, str) or not hasattr(domains, "__len__"):
         raise ParameterError(
             "Expected domains to be a list with one domain per column, or a mapping from names, "
-            f"got a {type(domains).__name__}."
+            f"got {a_thing(domains)}."
         )
     if len(domains) != len(names):
         raise ParameterError(f"Expected one domain per column ({len(names)}), got {len(domains)}.")
@@ -446,13 +447,13 @@ def numbers_of(chunk: Chunk) -> FloatArray:
 
     NaN for every other cell.
     """
-    if hasattr(chunk, "to_pylist"):
+    if is_arrow(chunk):
         chunk = _plain_arrow(chunk)
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind in "Mm":
         microseconds = chunk.astype("M8[us]" if chunk.dtype.kind == "M" else "m8[us]")
         days = microseconds.astype(np.int64) / MICROSECONDS
         return np.where(np.isnat(chunk), np.nan, days)
-    if hasattr(chunk, "to_pylist") and str(chunk.type) in ("string", "large_string"):  # type: ignore[union-attr]
+    if is_arrow(chunk) and str(chunk.type) in ("string", "large_string"):  # type: ignore[union-attr]
         return parsed_numbers(chunk)
     parsed = isinstance(chunk, np.ndarray) and chunk.dtype.kind in "bOU"
     return _parsed(chunk) if parsed else as_numbers(chunk)

@@ -36,7 +36,7 @@ from dampen.data.memory import (
 from dampen.data.open import open_table
 from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted
 from dampen.epsilon import Epsilon
-from dampen.errors import DataError, ParameterError, did_you_mean, raise_alone
+from dampen.errors import DataError, ParameterError, a_thing, did_you_mean, raise_alone
 from dampen.printing import printable
 from dampen.questions.classify import model
 from dampen.questions.classify.encoding import encode_queries
@@ -132,20 +132,20 @@ class Supervised:
                 column.
         """
         _check_y(y)
-        named = _has_text_names(X)
-        person = PERSON
         table = open_memory(X)
         if isinstance(table, StreamTable):
             raise ParameterError(
                 "Expected X in memory, got a table that is read in a stream. Use fit_table, which "
                 "takes the target as one of its columns."
             )
+        named = table is not None and _has_text_names(X)
+        person = PERSON
         if isinstance(unit, str):
             person = unit
             X, unit = _without_person(table, person)
             table = X
         elif unit is not None and not is_column(unit):
-            raise ParameterError(f"{UNIT_EXPECTED}; got a {type(unit).__name__}.")
+            raise ParameterError(f"{UNIT_EXPECTED}; got {a_thing(unit)}.")
         if table is None:
             width = _width(X, domains, leaky=leaky)
             fields: Sequence[Field] = [field_of(f"x{i}", X) for i in range(width)]
@@ -157,7 +157,7 @@ class Supervised:
             )
         names = [field.name for field in fields]
         beside = [Field(TARGET)] if unit is None else [Field(TARGET), Field(person)]
-        return cls(X, y, names, table is not None and named, [*fields, *beside], unit, person)
+        return cls(X, y, names, named, [*fields, *beside], unit, person)
 
     def check_lengths(self) -> None:
         """Refuses columns that cannot belong together, before any charge; no row is looked at.
@@ -277,7 +277,7 @@ def _check_y(y: Any) -> None:
     frame = open_memory(y)
     one_column = isinstance(frame, MemoryTable) and len(frame.fields) == 1
     if not (is_column(y) or one_column or len(_shape(y)) == 1 or _shape(y)[1:] == (1,)):
-        raise ParameterError(f"Expected y to be a column: {COLUMNS}; got a {type(y).__name__}.")
+        raise ParameterError(f"Expected y to be a column: {COLUMNS}; got {a_thing(y)}.")
 
 
 def _width(X: Any, domains: Any, *, leaky: bool) -> int:
@@ -317,9 +317,8 @@ def _check_rows(X: Any) -> None:
     rows = isinstance(X, list | tuple | np.ndarray) or is_column(X)
     if not (rows or hasattr(type(X), "__array__")):
         raise ParameterError(
-            f"Expected a table: an array with rows and columns, {TABLES}; got a "
-            f"{type(X).__name__}. fit_table and predict_table take files and tables that are read "
-            "in a stream."
+            f"Expected a table: an array with rows and columns, {TABLES}; got {a_thing(X)}. "
+            "fit_table and predict_table take files and tables that are read in a stream."
         )
 
 
@@ -637,7 +636,31 @@ class PrivateClassifier(ClassifierMixin, PrivateModel):  # type: ignore[misc]
         return taken
 
 
-class TreeClassifier(PrivateClassifier):
+class OneTree:
+    """What is known of a model that is one tree."""
+
+    _model: Any
+
+    @property
+    def tree_(self) -> Tree:
+        """The released tree."""
+        return self._model.tree
+
+    @property
+    def plan_(self) -> TreeFacts:
+        """The public facts of the fit, its budget among them."""
+        return self._model.facts
+
+    def get_depth(self) -> int:
+        """The levels of splits of the released tree, which may be fewer than planned."""
+        return self.tree_.depth
+
+    def get_n_leaves(self) -> int:
+        """The leaves of the released tree."""
+        return len(self.tree_.leaves)
+
+
+class TreeClassifier(OneTree, PrivateClassifier):
     """A decision tree that is ε-differentially private for adding or removing one row.
 
     Guarantee: `fit` releases one tree and spends ε in all, exactly, and δ where categories get
@@ -712,26 +735,8 @@ class TreeClassifier(PrivateClassifier):
         self.budget = budget
         self.entropy = entropy
 
-    @property
-    def tree_(self) -> Tree:
-        """The released tree."""
-        return _tree_of(self).tree
 
-    @property
-    def plan_(self) -> TreeFacts:
-        """The public facts of the fit, its budget among them."""
-        return _tree_of(self).facts
-
-    def get_depth(self) -> int:
-        """The levels of splits of the released tree, which may be fewer than planned."""
-        return self.tree_.depth
-
-    def get_n_leaves(self) -> int:
-        """The leaves of the released tree."""
-        return len(self.tree_.leaves)
-
-
-class TreeRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
+class TreeRegressor(OneTree, RegressorMixin, PrivateModel):  # type: ignore[misc]
     """A regression tree that is ε-differentially private for adding or removing one row.
 
     Guarantee: `fit` releases one tree and spends ε in all, exactly, and δ where categories get
@@ -812,24 +817,6 @@ class TreeRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         self.public = public
         self.budget = budget
         self.entropy = entropy
-
-    @property
-    def tree_(self) -> Tree:
-        """The released tree."""
-        return _tree_of(self).tree
-
-    @property
-    def plan_(self) -> TreeFacts:
-        """The public facts of the fit, its budget among them."""
-        return _tree_of(self).facts
-
-    def get_depth(self) -> int:
-        """The levels of splits of the released tree, which may be fewer than planned."""
-        return self.tree_.depth
-
-    def get_n_leaves(self) -> int:
-        """The leaves of the released tree."""
-        return len(self.tree_.leaves)
 
 
 class NaiveBayesClassifier(PrivateClassifier):
@@ -998,9 +985,3 @@ def refuse(options: Mapping[str, Any]) -> None:
         )
     for name in options:
         raise ParameterError(f"Expected only X and y, got {name}=.")
-
-
-def _tree_of(estimator: PrivateModel) -> TreeModel | RegressionModel:
-    model = estimator._model
-    assert not isinstance(model, BayesModel)
-    return model

@@ -70,6 +70,7 @@ is cheap: truncated noise and a threshold (`dampen.core.thresholds`), (ε', δ')
 columns with δ' = δ/m.  Then other values, of the same hash, share up to `BRANCHES` branches.
 """
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -98,7 +99,7 @@ from dampen.questions.classify.encoding import (
     mixed,
     numbers_of,
 )
-from dampen.questions.classify.plan import Spending
+from dampen.questions.classify.plan import Purpose, Spending
 from dampen.questions.classify.splits import MOST_ROWS
 
 __all__ = [
@@ -593,56 +594,51 @@ class Search:
     def find(self, tallies: "Tallies", epsilon: Fraction, entropy: Entropy) -> Found:
         """Finds all missing facts: (ε', δ)-DP, where ε' is the sum of its charges."""
         rows = self._rows(tallies, epsilon, entropy)
-        charges = [Spending(0, "rows", epsilon * FOR_ROWS)] if self.needs_rows else []
+        costs: dict[Purpose, Fraction] = {}
+        costs["rows"] = epsilon * FOR_ROWS if self.needs_rows else Fraction(0)
         shares = Shares(self, epsilon, rows)
-        kinds, cost = self._told(tallies, shares, entropy)
-        if cost:
-            charges.append(Spending(0, "kinds", cost))
+        kinds, costs["kinds"] = self._told(tallies, shares, entropy)
         known = replace(shares, search=replace(self, kinds=kinds))
         domains: dict[str, Domain] = {
             name: Categories((False, True, MISSING)) for name in kinds if kinds[name] == "flags"
         }
-        for_bins = Fraction(0)
+        costs["bins"] = Fraction(0)
         for kind in ("numbers", "whole", "days"):
             names = [name for name in kinds if kinds[name] == kind]
             if names:
                 columns = [tallies.columns[name] for name in names]
-                edges, cost = known.binnings(kind, columns, entropy)
-                domains |= {n: _bins(each, kind) for n, each in zip(names, edges, strict=True)}
-                for_bins += cost
-        if for_bins:
-            charges.append(Spending(0, "bins", for_bins))
+                binned, cost = known.binnings(kind, columns, entropy)
+                domains |= zip(names, binned, strict=True)
+                costs["bins"] += cost
         texts = [name for name in kinds if kinds[name] == "text"]
         named = known.names(len(texts))
         if named is not None:
             for name in texts:
                 domains[name] = _named(tallies.texts[name], named, rows, entropy)
-            charges.append(Spending(0, "names", named.epsilon * len(texts)))
+            costs["names"] = named.epsilon * len(texts)
         elif texts:
-            drawn, cost = known.hashes([tallies.cells(name) for name in texts], entropy)
-            domains |= zip(texts, drawn, strict=True)
-            charges.append(Spending(0, "branches", cost))
-        return Found({name: domains[name] for name in self.kinds}, rows, tuple(charges))
+            hashed, costs["branches"] = known.hashes([tallies.cells(n) for n in texts], entropy)
+            domains |= zip(texts, hashed, strict=True)
+        charges = tuple(Spending(0, purpose, cost) for purpose, cost in costs.items() if cost)
+        return Found({name: domains[name] for name in self.kinds}, rows, charges)
 
     def _told(
         self, tallies: "Tallies", shares: "Shares", entropy: Entropy
     ) -> tuple[dict[str, ColumnKind], Fraction]:
         """The kind of every column, numbers or text by most of its rows: ε'-DP, and ε'."""
         blocks = blocks_of(self.kinds)
+        told = dict(self.kinds)
         cost = Fraction(0)
-        told: dict[str, ColumnKind] = {}
         if len(blocks) > 1:
             cost += shares.one_kind
             held = tallies.with_numbers
             if are_more(tallies.without_numbers, held, shares.one_kind, entropy):
-                for block in blocks:
-                    told |= dict.fromkeys(block, "text")
-                return {**self.kinds, **told}, cost
+                return told | dict.fromkeys(itertools.chain(*blocks), "text"), cost
         for block, agreeing in zip(blocks, tallies.agreeing, strict=True):
             numbers = drawn_kinds(agreeing, shares.block_kinds, entropy)
             told |= {n: "numbers" if k else "text" for n, k in zip(block, numbers, strict=True)}
             cost += shares.block_kinds
-        return {**self.kinds, **told}, cost
+        return told, cost
 
     def _rows(self, tallies: "Tallies", epsilon: Fraction, entropy: Entropy) -> int:
         if not self.needs_rows:
@@ -699,23 +695,22 @@ class Shares:
         tries = self._tries(len(columns), wanted)
         # Own hashes of little ε would often put frequent values into one branch.
         if tries and wanted > MOST_FOR_BRANCHES * self.epsilon * self.rows:
-            tried = self.common + self.test
-            common = draw_common(hashes, columns, tried, entropy)
-            return [hashes.branches(common)] * len(columns), tried
+            common = draw_common(hashes, columns, self.trial, entropy)
+            return [hashes.branches(common)] * len(columns), self.trial
         drawn, spent = self._drawn(hashes, columns, each, allowed if tries else None, entropy)
         return [hashes.branches(i) for i in drawn], spent
 
     def binnings(
         self, kind: ColumnKind, tallies: Sequence[Tally], entropy: Entropy
-    ) -> tuple[list[FloatArray], Fraction]:
-        """The inner edges of columns of one kind: ε'-DP, and ε'."""
+    ) -> tuple[list[Bins], Fraction]:
+        """The bins of columns of one kind: ε'-DP, and ε'."""
         library = Library(self.bin_count, range(0, 10) if kind == "whole" else range(-6, 10))
         allowed = self._allowed(MOST_REGRET, Fraction(ENOUGH * self.numbers), MOST_FOR_BINS)
         tries = self.tries_common(kind, len(tallies))
         drawn, spent = self._drawn(
             library, tallies, self.each_bins, allowed if tries else None, entropy
         )
-        return [library.edges(i) for i in drawn], spent
+        return [_bins(library.edges(i), kind) for i in drawn], spent
 
     def _drawn(
         self,
@@ -731,10 +726,10 @@ class Shares:
             return [choices.draw(column, each, entropy) for column in columns], spent
         common = draw_common(choices, columns, self.common, entropy)
         [noise] = discrete_laplace(1 / self.test, 1, entropy)
-        tried = self.common + self.test
         if regret(choices, columns, common) + int(noise) <= allowed:
-            return [common] * len(columns), tried
-        return [choices.draw(column, each, entropy, common) for column in columns], tried + spent
+            return [common] * len(columns), self.trial
+        own = [choices.draw(column, each, entropy, common) for column in columns]
+        return own, self.trial + spent
 
     def tries_common(self, kind: ColumnKind, columns: int) -> bool:
         """Whether columns of a kind try one binning for all of them, because own ones are dear."""
@@ -759,6 +754,11 @@ class Shares:
     def test(self) -> Fraction:
         """ε' of the test whether it serves."""
         return self._part(ENOUGH_FOR_REGRET, 1, MOST_FOR_REGRET)
+
+    @property
+    def trial(self) -> Fraction:
+        """ε' of both."""
+        return self.common + self.test
 
     @property
     def each_bins(self) -> Fraction:
@@ -802,7 +802,7 @@ class Shares:
         if self.numbers:
             kinds = Counter("numbers" if k == "either" else k for k in search.kinds.values())
             tried = sum(self.tries_common(kind, count) for kind, count in kinds.items())
-            common = tried * (self.common + self.test)
+            common = tried * self.trial
             bought = f"{self.bin_count} bins for {_columns(self.numbers)}"
             found.append(("bins", common + self.each_bins * self.numbers, bought))
         texts = sum(kind in ("text", "either") for kind in search.kinds.values())
@@ -811,8 +811,7 @@ class Shares:
             bought = f"names of values of {named.high} rows or more in {_columns(texts)}"
             found.append(("names", named.epsilon * texts, bought))
         elif texts:
-            tries = self._tries(texts, Fraction(ENOUGH_FOR_BRANCHES * texts))
-            common = tries * (self.common + self.test)
+            common = self._tries(texts, Fraction(ENOUGH_FOR_BRANCHES * texts)) * self.trial
             bought = f"a hash into 2 to {BRANCHES} branches for {_columns(texts)}"
             found.append(("branches", common + self.branches(texts) * texts, bought))
         return found

@@ -107,8 +107,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.core.losses import Loss
-from dampen.core.noise import pure_rho
+from dampen.core.losses import equal_parts
 from dampen.core.sampling import Entropy
 from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.epsilon import decimal_text, exact, price_text, root_below
@@ -135,7 +134,7 @@ from dampen.questions.classify.plan import (
     checked_depth,
 )
 from dampen.questions.classify.splits import check_max_rows
-from dampen.releases.cost import quadratic
+from dampen.releases.cost import rho_from
 from dampen.releases.numbers import GAUSSIAN, LAPLACE, IntegerNoise, with_noise
 from dampen.releases.release import Release
 
@@ -150,7 +149,6 @@ __all__ = [
     "Tree",
     "TreeModel",
     "bayes_content",
-    "bayes_losses",
     "bayes_rho",
     "chances",
     "collapsed",
@@ -564,14 +562,7 @@ def noisy_tables(
 
 def bayes_rho(attributes: int, noise: IntegerNoise = LAPLACE) -> Callable[[Fraction], Fraction]:
     """The zCDP cost of all tables as a function of ε: one row moves one count of each by 1."""
-    if noise == GAUSSIAN:
-        return quadratic(Fraction(1, 2))
-    return lambda epsilon: attributes * pure_rho(epsilon / attributes)
-
-
-def bayes_losses(attributes: int) -> Callable[[Fraction], tuple[Loss, ...]]:
-    """What Laplace noise on all tables loses, as a function of ε: each table its own part."""
-    return lambda epsilon: (Loss(epsilon / attributes, times=attributes),) if attributes > 1 else ()
+    return rho_from(equal_parts(attributes), pure=noise == LAPLACE)
 
 
 def noise_scale(attributes: int, epsilon: Fraction, noise: IntegerNoise = LAPLACE) -> Fraction:

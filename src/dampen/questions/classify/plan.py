@@ -65,7 +65,16 @@ from dampen.questions.classify.splits import (
 )
 from dampen.schema.schema import FINEST_BINS
 
-__all__ = ["JOINT", "PURPOSES", "Spending", "TreeFacts", "TreePlan", "checked_depth", "tree_plan"]
+__all__ = [
+    "JOINT",
+    "PURPOSES",
+    "Purpose",
+    "Spending",
+    "TreeFacts",
+    "TreePlan",
+    "checked_depth",
+    "tree_plan",
+]
 
 Purpose: TypeAlias = Literal[
     "rows",

@@ -37,9 +37,8 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.core.losses import Loss
+from dampen.core.losses import ONE_PART, Losses, equal_parts
 from dampen.core.mechanisms import named
-from dampen.core.noise import pure_rho
 from dampen.core.sampling import LARGEST_SCALE, Entropy
 from dampen.core.selection import Neighbours, Selection
 from dampen.core.sensitivity import constant
@@ -55,7 +54,7 @@ from dampen.data.source import (
     require_numbers,
 )
 from dampen.epsilon import Epsilon
-from dampen.errors import ParameterError
+from dampen.errors import ParameterError, a_thing
 from dampen.questions.classify.encoding import (
     COARSEST,
     Bins,
@@ -87,7 +86,6 @@ from dampen.questions.classify.model import (
     Score,
     Tree,
     bayes_content,
-    bayes_losses,
     bayes_rho,
     model_of,
     noise_scale,
@@ -131,7 +129,6 @@ __all__ = [
     "open_supervised",
     "predictions",
     "prefers_bayes",
-    "shown_facts",
     "supervision",
     "tables_and_tree",
     "wrong_share",
@@ -217,14 +214,16 @@ class Supervision:
         price: Price,
         query: str,
         mechanism: str,
-        rho: Callable[[Fraction], Fraction] = pure_rho,
-        losses: Callable[[Fraction], tuple[Loss, ...]] = lambda _: (),
+        *,
+        rho: Callable[[Fraction], Fraction] | None = None,
+        pure: bool = True,
+        losses: Losses = ONE_PART,
     ) -> Cost:
         """The cost of a model that is ε-DP in total, or (ε, δ)-DP where categories get names.
 
-        `rho` and `losses` are those of a model of a table of which everything is stated; what has
-        to be found takes shares of ε that follow from the data, so that only ε in all is known
-        beforehand.
+        `rho`, `pure` and `losses` are those of a model of a table of which everything is stated;
+        what has to be found takes shares of ε that follow from the data, so that only ε in all is
+        known beforehand.
 
         Raises:
             ParameterError: if ε is too small to share.
@@ -236,9 +235,10 @@ class Supervision:
             query=query,
             mechanism=mechanism,
             leaks=tuple(leaks),
-            rho=rho if self.complete else pure_rho,
+            rho=rho if self.complete else None,
+            pure=pure,
             delta=Fraction(0) if self.leaky else self.search.needed_delta,
-            losses=losses if self.complete else lambda _: (),
+            losses=losses if self.complete else ONE_PART,
         )
         if not self.leaky:
             self.search.check(cost.epsilon)
@@ -319,7 +319,7 @@ class TreeMethod:
         return "pf" if given is not None and not is_staged(given) else UNPLANNED
 
     def cost(self, price: Price, /) -> Cost:
-        return self.table.cost(price, self.query, self.mechanism, self._rho)
+        return self.table.cost(price, self.query, self.mechanism, rho=self._rho)
 
     def _rho(self, epsilon: Fraction) -> Fraction:
         """The ρ of the plan for ε, for a table whose facts are all stated."""
@@ -413,10 +413,13 @@ class BayesMethod:
 
     def cost(self, price: Price, /) -> Cost:
         attributes = len(self.table.domains)
-        pure = self.noise == LAPLACE
-        rho = bayes_rho(attributes, self.noise)
-        losses = bayes_losses(attributes) if pure else lambda _: ()
-        cost = replace(self.table.cost(price, self.query, self.noise, rho, losses), pure=pure)
+        cost = self.table.cost(
+            price,
+            self.query,
+            self.noise,
+            pure=self.noise == LAPLACE,
+            losses=equal_parts(attributes),
+        )
         if noise_scale(attributes, cost.epsilon, self.noise) > LARGEST_SCALE:
             raise ParameterError(
                 f"Expected epsilon >= {attributes} / 2^40 for {attributes} attributes. Raise "
@@ -616,6 +619,64 @@ class Asked(Protocol):
     def where(self) -> str | None: ...
 
 
+class ModelQuestion:
+    """What every question for a model has."""
+
+    data: ClassVar[Literal["table", "edges"]] = "table"
+
+    def unit_method(self: Any, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
+        """A model of at most m rows of every person, without the column that names them."""
+        question = self
+        if self.columns is None and not self.domains:
+            left_out = (self.target, schema.people)
+            names = [field.name for field in source.fields if field.name not in left_out]
+            question = replace(self, columns=names)
+        return kept_rows(question.method, source, schema, price, self.title)
+
+    def text(self: Asked) -> str:
+        return f"for {self.target}"
+
+    def shape(self) -> Shape:
+        return "model"
+
+
+class ClassQuestion(ModelQuestion):
+    """What every question for a model of classes has."""
+
+    def open(
+        self: Asked, data: Any, /, *, header: bool = False, table: str | None = None
+    ) -> Opened:
+        return open_supervised(self, data, header=header, table=table)
+
+    def shown(self: Asked) -> Mapping[str, Any]:
+        """The number of classes, and the bound on the number of rows."""
+        shown = {} if self.classes is None else {"classes": len(self.classes)}
+        return shown if self.max_rows is None else shown | {"max_rows": int(self.max_rows)}
+
+    def wrong_share(self: Asked, answer: Any, source: Opened, /) -> float:
+        """The share of the rows that a model gets wrong; for public data."""
+        return wrong_share(answer, source, self.target)
+
+
+def columns_parameter() -> Any:
+    """The field `columns` of a question for a model."""
+    return parameter(
+        "columns", "Columns to predict from; all that have a domain if left out.", default=None
+    )
+
+
+def depth_parameter() -> Any:
+    """The field `max_depth` of a question for a tree."""
+    return parameter(
+        "count",
+        "Levels of splits, each selected by itself; chosen from ε and the public sizes if left "
+        "out.",
+        default=None,
+        label="Depth",
+        least=0,
+    )
+
+
 def domains_parameter() -> Any:
     """The field `domains` of a question for a model."""
     return parameter(
@@ -675,21 +736,12 @@ def public_parameter() -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeQuestion:
+class TreeQuestion(ClassQuestion):
     """Which decision tree predicts the class of a row?"""
 
     target: str = parameter("column", "Column of the classes.", holds="categories")
-    columns: Sequence[str] | None = parameter(
-        "columns", "Columns to predict from; all that have a domain if left out.", default=None
-    )
-    max_depth: int | None = parameter(
-        "count",
-        "Levels of splits, each selected by itself; chosen from ε and the public sizes if left "
-        "out.",
-        default=None,
-        label="Depth",
-        least=0,
-    )
+    columns: Sequence[str] | None = columns_parameter()
+    max_depth: int | None = depth_parameter()
     stages: Sequence[int] | None = parameter(
         "other",
         "In place of a depth, the levels that each stage decides, such as (1, 1, 4).",
@@ -704,16 +756,12 @@ class TreeQuestion:
     where: str | None = where_parameter()
     name: ClassVar[str] = "tree"
     title: ClassVar[str] = "Decision tree"
-    data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
         "dampen tree census.csv --target income --schema census.toml --epsilon 1 --max-depth 4 "
         "-o model.json",
         "dampen predict model.json new.csv",
     )
     estimator: ClassVar[str] = "TreeClassifier"
-
-    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        return open_supervised(self, data, header=header, table=table)
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> TreeMethod:
         del schema
@@ -735,22 +783,6 @@ class TreeQuestion:
             probabilities=self.probabilities,
         )  # fmt: skip
 
-    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
-        return of_persons(self, source, schema, price)
-
-    def shown(self) -> Mapping[str, Any]:
-        return shown_facts(self)
-
-    def text(self) -> str:
-        return f"for {self.target}"
-
-    def shape(self) -> Shape:
-        return "model"
-
-    def wrong_share(self, answer: Any, source: Opened, /) -> float:
-        """The share of the rows that a model gets wrong; for public data."""
-        return wrong_share(answer, source, self.target)
-
 
 def end_parameter(name: str, beyond: str) -> Any:
     """The field `lower` or `upper` of a question for numbers."""
@@ -763,23 +795,14 @@ def end_parameter(name: str, beyond: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegressionQuestion:
+class RegressionQuestion(ModelQuestion):
     """Which regression tree predicts a number for every row?"""
 
     target: str = parameter("column", "Column of the numbers to predict.", holds="numbers")
     lower: Epsilon | None = end_parameter("lower", "smaller")
     upper: Epsilon | None = end_parameter("upper", "larger")
-    columns: Sequence[str] | None = parameter(
-        "columns", "Columns to predict from; all that have a domain if left out.", default=None
-    )
-    max_depth: int | None = parameter(
-        "count",
-        "Levels of splits, each selected by itself; chosen from ε and the public sizes if left "
-        "out.",
-        default=None,
-        label="Depth",
-        least=0,
-    )
+    columns: Sequence[str] | None = columns_parameter()
+    max_depth: int | None = depth_parameter()
     domains: Domains = domains_parameter()
     max_rows: int | None = max_rows_parameter()
     delta: Epsilon | None = delta_parameter()
@@ -787,7 +810,6 @@ class RegressionQuestion:
     where: str | None = where_parameter()
     name: ClassVar[str] = "regression-tree"
     title: ClassVar[str] = "Regression tree"
-    data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
         "dampen regression-tree census.csv --target age --columns workclass "
         "--schema census.toml --epsilon 1 -o model.json",
@@ -829,19 +851,10 @@ class RegressionQuestion:
         found = _search_plan(self, price, source)
         return found or _tree_plan(self, price, max_depth=self.max_depth)
 
-    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
-        return of_persons(self, source, schema, price)
-
     def shown(self) -> Mapping[str, Any]:
         ends = {"lower": self.lower, "upper": self.upper}
         stated = {name: str(end) for name, end in ends.items() if end is not None}
         return stated if self.max_rows is None else stated | {"max_rows": int(self.max_rows)}
-
-    def text(self) -> str:
-        return f"for {self.target}"
-
-    def shape(self) -> Shape:
-        return "model"
 
     def mean_distance(self, answer: Any, source: Opened, /) -> float:
         """How far a model is from the true numbers on average; for public data."""
@@ -849,7 +862,7 @@ class RegressionQuestion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BayesQuestion:
+class BayesQuestion(ClassQuestion):
     """Which naive Bayes predicts the class of a row?"""
 
     target: str = parameter("column", "Column of the classes.", holds="categories")
@@ -866,16 +879,12 @@ class BayesQuestion:
     where: str | None = where_parameter()
     name: ClassVar[str] = "naive-bayes"
     title: ClassVar[str] = "Naive Bayes"
-    data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
         "dampen naive-bayes census.csv --target income --schema census.toml --epsilon 1 "
         "-o model.json",
         "dampen predict model.json new.csv",
     )
     estimator: ClassVar[str] = "NaiveBayesClassifier"
-
-    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        return open_supervised(self, data, header=header, table=table)
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> BayesMethod:
         del schema
@@ -890,34 +899,16 @@ class BayesQuestion:
         """
         return _search_plan(self, price, source, counts_rows=False) or _bayes_plan(self, price)
 
-    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
-        return of_persons(self, source, schema, price)
-
-    def shown(self) -> Mapping[str, Any]:
-        return shown_facts(self)
-
-    def text(self) -> str:
-        return f"for {self.target}"
-
-    def shape(self) -> Shape:
-        return "model"
-
-    def wrong_share(self, answer: Any, source: Opened, /) -> float:
-        """The share of the rows that a model gets wrong; for public data."""
-        return wrong_share(answer, source, self.target)
-
 
 @dataclass(frozen=True, kw_only=True)
-class ClassifierQuestion:
+class ClassifierQuestion(ClassQuestion):
     """Which tree or naive Bayes predicts the class of a row?
 
     Which of the two is fitted follows from public facts: ε, the bound on rows, columns, classes.
     """
 
     target: str = parameter("column", "Column of the classes.", holds="categories")
-    columns: Sequence[str] | None = parameter(
-        "columns", "Columns to predict from; all that have a domain if left out.", default=None
-    )
+    columns: Sequence[str] | None = columns_parameter()
     probabilities: bool = probabilities_parameter()
     domains: Domains = domains_parameter()
     classes: Sequence[Hashable] | None = classes_parameter()
@@ -927,16 +918,12 @@ class ClassifierQuestion:
     where: str | None = where_parameter()
     name: ClassVar[str] = "classifier"
     title: ClassVar[str] = "Classifier"
-    data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
         "dampen classifier census.csv --target income --schema census.toml --epsilon 1 "
         "-o model.json",
         "dampen predict model.json new.csv",
     )
     estimator: ClassVar[str] = "Classifier"
-
-    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        return open_supervised(self, data, header=header, table=table)
 
     def method(
         self, source: Opened, schema: Schema, price: Price, /
@@ -965,22 +952,6 @@ class ClassifierQuestion:
         if self._prefers_bayes(_coarse_domains(self), price):
             return _bayes_plan(self, price)
         return tree
-
-    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
-        return of_persons(self, source, schema, price)
-
-    def shown(self) -> Mapping[str, Any]:
-        return shown_facts(self)
-
-    def text(self) -> str:
-        return f"for {self.target}"
-
-    def shape(self) -> Shape:
-        return "model"
-
-    def wrong_share(self, answer: Any, source: Opened, /) -> float:
-        """The share of the rows that a model gets wrong; for public data."""
-        return wrong_share(answer, source, self.target)
 
     def _prefers_bayes(self, domains: Sequence[Domain], price: Price) -> bool:
         assert self.classes is not None
@@ -1084,25 +1055,6 @@ def _has_days(domain: Domain | None) -> bool:
     return isinstance(domain, Bins) and domain.days
 
 
-def of_persons(question: Any, source: Opened, schema: Schema, price: Price) -> OfUnits:
-    """A model of at most m rows of every person, without the column that names them."""
-    if question.columns is None and not question.domains:
-        left_out = (question.target, schema.people)
-        names = [field.name for field in source.fields if field.name not in left_out]
-        question = replace(question, columns=names)
-    return kept_rows(question.method, source, schema, price, question.title)
-
-
-def shown_facts(question: Asked) -> dict[str, Any]:
-    """The public parameters of a model as a release shows them."""
-    shown: dict[str, Any] = {}
-    if question.classes is not None:
-        shown["classes"] = len(question.classes)
-    if question.max_rows is not None:
-        shown["max_rows"] = int(question.max_rows)
-    return shown
-
-
 def _columns(question: Asked, source: Opened) -> list[str]:
     """The columns to predict from: those asked for, those with a domain, or all but the target.
 
@@ -1133,9 +1085,7 @@ def _columns(question: Asked, source: Opened) -> list[str]:
 
 def _asked_columns(columns: Any) -> list[str]:
     if isinstance(columns, str) or not isinstance(columns, Sequence):
-        raise ParameterError(
-            f"Expected columns to be a list of names, got a {type(columns).__name__}."
-        )
+        raise ParameterError(f"Expected columns to be a list of names, got {a_thing(columns)}.")
     names = [str(name) for name in columns]
     if len(set(names)) < len(names):
         raise ParameterError("Expected different columns; some are listed twice.")

@@ -10,9 +10,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dampen.core.losses import Loss
+from dampen.core.losses import equal_parts
 from dampen.core.mechanisms import Mechanism
-from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours, check_k
 from dampen.data.cells import ANY_GROUP
@@ -42,7 +41,7 @@ from dampen.questions.groups.statistics import (
 from dampen.questions.keys import finding_groups
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, by_rows, likely_push, of_all
 from dampen.releases.answer import answer
-from dampen.releases.cost import Budget, Cost, Price, composed_cost, quadratic, selection_cost
+from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_cost
 from dampen.releases.method import (
     Drawn,
     Finding,
@@ -75,7 +74,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GroupsQuestion", "top_groups"]
 
-HALF = Fraction(1, 2)
 WHO = ("group", "groups")
 UNIT = "rows"
 FEW_GROUPS = 2
@@ -361,17 +359,13 @@ class ReachMethod:
 
     def cost(self, price: Price, /) -> Cost:
         """ε once, or k draws of ε/k each."""
-        question = self.question
-        draws = self._draws
-        gaussian = self.noise == GAUSSIAN
         cost = composed_cost(
             self.problem.neighbours,
             price,
-            query=question.name,
+            query=self.question.name,
             mechanism="reach",
-            rho=quadratic(HALF) if gaussian else lambda e: draws * pure_rho(e / draws),
-            pure=not gaussian,
-            losses=lambda e: (Loss(e / draws, times=draws),) if draws > 1 else (),
+            pure=self.noise != GAUSSIAN,
+            losses=equal_parts(self._draws),
         )
         self.problem.exact_epsilon(cost.epsilon)
         return cost

@@ -109,7 +109,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core import sensitivity
-from dampen.core.losses import ANY, Loss
+from dampen.core.losses import ANY, equal_parts
 from dampen.core.mechanisms import Mechanism, named, probabilities, select
 from dampen.core.noise import EXPONENTIAL, LAPLACE
 from dampen.core.sampling import Entropy, noisy_top
@@ -846,8 +846,7 @@ class QuantileMethod:
             price,
             query="measure",
             mechanism="pf",
-            rho=lambda e: EXPONENTIAL.rho(e, DRAWS),
-            losses=lambda e: (Loss(e / DRAWS, ANY, times=DRAWS),),
+            losses=equal_parts(DRAWS, ANY),
         )
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:

@@ -29,9 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from dampen.core.losses import Loss
+from dampen.core.losses import equal_parts
 from dampen.core.mechanisms import JOINT, Mechanism, check_joint, select
-from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.selection import IntArray, Neighbours, check_k
 from dampen.data.edges import EdgeTable, OpenedEdges
@@ -471,14 +470,12 @@ class DegreesMethod:
     names: Sequence[Hashable]
 
     def cost(self, price: Price, /) -> Cost:
-        moved = self._moved
         cost = composed_cost(
             Neighbours.ADD_REMOVE_EDGE,
             price,
             query="measure",
             mechanism="discrete-laplace",
-            rho=lambda e: moved * pure_rho(e / moved),
-            losses=lambda e: (Loss(e / moved, times=moved),) if moved > 1 else (),
+            losses=equal_parts(self._moved),
         )
         check_scale(self.scale(cost.epsilon))
         return cost
