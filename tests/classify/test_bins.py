@@ -1,5 +1,8 @@
 """How many bins a model has where their number is left to it: by public sizes alone."""
 
+import json
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,7 @@ from dampen import (
     Classifier,
     InsecureEntropy,
     NaiveBayesClassifier,
+    ParameterError,
     TreeClassifier,
     bins,
     dataset,
@@ -88,6 +92,28 @@ def test_naive_bayes_beside_a_tree_has_ten_bins():
     for c in (0, 1):
         expected, _ = np.histogram(np.minimum(X[y == c, 0], 40), np.linspace(0, 40, 11))
         assert tables.counts[:10, c].tolist() == expected.tolist()
+
+
+def test_naive_bayes_beside_a_tree_has_five_bins_where_rows_are_few():
+    """Three columns of ten bins and two classes are 60 counts: 60 to 179 rows times ε are few."""
+    X, y = skewed(1000)
+    asked = {"probabilities": True, "domains": [FREE] * 3, **PUBLIC}
+    values = {}
+    for rows in (59, 60, 179, 180):
+        tree = TreeClassifier(Fraction(rows, PUBLIC["max_rows"]), **asked).fit(X, y)
+        values[rows] = len(tree.model_.tables.counts)
+        read = TreeClassifier.from_json(tree.to_json())
+        assert np.array_equal(read.predict_proba(X), tree.predict_proba(X))
+    assert values == {59: 30, 60: 15, 179: 15, 180: 30}
+
+
+def test_tables_of_other_numbers_of_bins_are_no_model():
+    X, y = skewed(1000)
+    tree = TreeClassifier("1", probabilities=True, domains=[FREE] * 3, **PUBLIC).fit(X, y)
+    content = json.loads(tree.to_json())
+    content["answer"]["tables"].pop()
+    with pytest.raises(ParameterError, match="damaged"):
+        TreeClassifier.from_json(json.dumps(content))
 
 
 def test_a_schema_leaves_the_number_to_the_model_or_states_it():

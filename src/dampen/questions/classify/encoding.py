@@ -338,8 +338,8 @@ def fixed(domain: Domain, count: int) -> Domain:
     return domain.joined(count) if isinstance(domain, Bins) and domain.free else domain
 
 
-def merged_codes(domain: Domain) -> IntArray:
-    """For every code, that of ten bins; the codes themselves where there are no more.
+def merged_codes(domain: Domain, most: int = COARSEST) -> IntArray:
+    """For every code, that of so many bins; the codes themselves where there are no more.
 
     >>> merged_codes(bins(0, 1, 20, missing="own"))[[0, 1, 2, 19, 20]].tolist()
     [0, 0, 1, 9, 10]
@@ -348,12 +348,12 @@ def merged_codes(domain: Domain) -> IntArray:
     """
     codes = np.arange(len(domain))
     size = len(domain.edges) - 1 if isinstance(domain, Bins) else 0
-    return codes * COARSEST // size if size > COARSEST else codes
+    return codes * most // size if size > most else codes
 
 
-def merged_values(domains: Sequence[Domain]) -> tuple[IntArray, IntArray]:
+def merged_values(domains: Sequence[Domain], most: int = COARSEST) -> tuple[IntArray, IntArray]:
     """Where the merged values of each attribute begin, and for every value the merged one."""
-    each = [merged_codes(domain) for domain in domains]
+    each = [merged_codes(domain, most) for domain in domains]
     first = np.cumsum([0, *(codes[-1] + 1 for codes in each)], dtype=np.int64)
     return first, np.concatenate([codes + begin for codes, begin in zip(each, first, strict=False)])
 

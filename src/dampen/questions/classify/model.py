@@ -114,6 +114,7 @@ from dampen.epsilon import decimal_text, exact, price_text, root_below
 from dampen.errors import ParameterError, raise_alone
 from dampen.printing import html_table, printable
 from dampen.questions.classify.encoding import (
+    COARSEST,
     Bins,
     Branches,
     Categories,
@@ -126,6 +127,7 @@ from dampen.questions.classify.encoding import (
     merged_values,
 )
 from dampen.questions.classify.plan import (
+    FEWER_BINS,
     PURPOSES,
     SCORE_BINS,
     WINDOW,
@@ -164,6 +166,7 @@ __all__ = [
     "noisy_tables",
     "read_release",
     "report",
+    "table_bins",
     "tree_content",
 ]
 
@@ -402,6 +405,18 @@ class NoisyTables:
         return float(self.scale) / (math.sqrt(2) if self.noise == GAUSSIAN else 1)
 
 
+def table_bins(domains: Sequence[Domain], values: int) -> int:
+    """How many bins tables of so many values in all have, at most; see `bins_beside`.
+
+    Raises:
+        ValueError: if no tables of these domains have so many.
+    """
+    for most in (COARSEST, FEWER_BINS):
+        if merged_values(domains, most)[0][-1] == values:
+            return most
+    raise ValueError
+
+
 def filtered_logs(tables: NoisyTables, domains: Sequence[Domain]) -> FloatArray:
     """log P(v | c) of two classes, with the noise filtered out of what tells them apart."""
     shares = np.exp(tables.log_priors)
@@ -505,7 +520,7 @@ class Score:
         low = float((means - away).min())
         high = max(float((means + away).max()), low + LEAST_SPAN)
         inner = np.linspace(low, high, SCORE_BINS + 1)[1:-1]
-        _, joined = merged_values(domains)
+        _, joined = merged_values(domains, table_bins(domains, len(tables.counts)))
         weights = np.rint(odds * SCORE_STEPS).astype(np.int64)[joined]
         return cls(first_codes(domains), weights, np.rint(inner * SCORE_STEPS).astype(np.int64))
 
@@ -652,8 +667,9 @@ class TreeModel:
         if self.tables is None:
             return chances(self.tree.counts[leaf], float(self.facts.charges[-1].epsilon))
         weight = self._bayes_weight
+        most = table_bins(self.columns.domains, len(self.tables.counts))
         merged = np.column_stack(
-            [merged_codes(d)[codes[:, a]] for a, d in enumerate(self.columns.domains)]
+            [merged_codes(d, most)[codes[:, a]] for a, d in enumerate(self.columns.domains)]
         )
         by_tables = self.tables.chances(merged, BAYES_POWER)
         return (1 - weight) * self.leaf_chances[leaf] + weight * by_tables
@@ -827,7 +843,8 @@ def _tree_model(content: Any) -> TreeModel:
     sure = tree.counts is not None and bool(facts.spent("odds"))
     if not (sure or (scored and tree.counts is None)) or (scored and len(columns.classes) != 2):
         raise ValueError
-    first, _ = merged_values(columns.domains)
+    most = table_bins(columns.domains, len(content["tables"]))
+    first, _ = merged_values(columns.domains, most)
     tables = _tables_of(content["tables"], columns, first, facts.spent("table"))
     score = Score.of(tables, columns.domains) if scored else None
     return TreeModel(columns, facts, tree, tables, score)

@@ -114,6 +114,10 @@ ROWS_OF_A_SCORE = 8
 """Rows times ε for every count of its tables, at least, where the score is an attribute."""
 ROWS_BESIDE = 1
 """The same where probabilities are asked for, which need the tables anyway."""
+ROWS_OF_TEN_BINS = 3
+"""Rows times ε for every count of tables of ten bins, at least, if they have ten beside a tree."""
+FEWER_BINS = 5
+"""Of these tables where there are fewer."""
 COLUMNS_OF_A_SCORE = 4
 """Of fewer, a tree has room for all, and `ROWS_OF_FEW_COLUMNS` take the place of these rows."""
 ROWS_OF_FEW_COLUMNS = 512
@@ -222,6 +226,7 @@ class TreePlan:
         window: more than 1 where the classes are steps of a number; see `splits`.
         scored: whether the score of naive Bayes is one more attribute.
         columns: how many tables naive Bayes has.
+        table_bins: how many bins they have, at most.
     """
 
     epsilon: Fraction
@@ -238,6 +243,7 @@ class TreePlan:
     window: int = 1
     scored: bool = False
     columns: int = 1
+    table_bins: int = COARSEST
 
     def __post_init__(self) -> None:
         if self.staged:  # refused before anything is paid, or not at all
@@ -361,9 +367,11 @@ def tree_plan(
     given = given_stages(max_depth, stages)
     odds = epsilon * FOR_VALUES if numbers else Fraction(0)
     beside = Fraction(0)
+    table_bins = COARSEST
     if probabilities:
         odds = epsilon * FOR_ODDS
         beside = epsilon * tables_share(epsilon, domains, classes, max_rows)
+        table_bins = bins_beside(epsilon, domains, classes, max_rows)
 
     def drafted(scored: bool) -> TreePlan:
         sizes = sizes_of(domains, classes, scored=scored)
@@ -390,6 +398,7 @@ def tree_plan(
             window=WINDOW if numbers else 1,
             scored=scored,
             columns=len(domains),
+            table_bins=table_bins,
         )
 
     rows = ROWS_BESIDE if probabilities else ROWS_OF_A_SCORE
@@ -421,10 +430,24 @@ def tables_share(
     return PLENTY_TABLES if epsilon * max_rows >= PLENTY else FEW_TABLES
 
 
+def bins_beside(epsilon: Fraction, domains: Sequence[Domain], classes: int, max_rows: int) -> int:
+    """How many bins naive Bayes has where probabilities are asked for, by public facts alone.
+
+    >>> from dampen.questions.classify.encoding import bins
+    >>> domains = [bins(0, 1, 20)] * 5
+    >>> [bins_beside(Fraction(1), domains, 2, rows) for rows in (99, 100, 299, 300)]
+    [10, 5, 5, 10]
+    """
+    few = classes == 2 and has_rows(epsilon, domains, classes, max_rows, ROWS_BESIDE)
+    if few and not has_rows(epsilon, domains, classes, max_rows, ROWS_OF_TEN_BINS):
+        return FEWER_BINS
+    return COARSEST
+
+
 def has_rows(
     epsilon: Fraction, domains: Sequence[Domain], classes: int, max_rows: int, rows: int
 ) -> bool:
-    """Whether every count of the tables of naive Bayes has so many rows times ε on average."""
+    """Whether every count of naive Bayes of ten bins has so many rows times ε on average."""
     first, _ = merged_values(domains)
     return epsilon * max_rows >= rows * int(first[-1]) * classes
 

@@ -497,7 +497,7 @@ def tables_and_tree(
     if not plan.tables:
         return None, grown(plan, candidates_of(domains), rows, entropy=entropy)
     counts = rows.tables([0], first_codes(domains))[0]
-    first, joined = merged_values(domains)
+    first, joined = merged_values(domains, plan.table_bins)
     merged = np.zeros((first[-1], counts.shape[1]), dtype=np.int64)
     np.add.at(merged, joined, counts)
     tables = noisy_tables(merged, first, plan.tables, entropy=entropy)
