@@ -107,7 +107,7 @@ def test_naive_bayes_beside_a_tree_has_five_bins_where_rows_are_few():
     assert values == {59: 30, 60: 15, 179: 15, 180: 30}
 
 
-def test_tables_of_other_numbers_of_bins_are_no_model():
+def test_tables_of_other_numbers_of_bins_are_refused():
     X, y = skewed(1000)
     tree = TreeClassifier("1", probabilities=True, domains=[FREE] * 3, **PUBLIC).fit(X, y)
     content = json.loads(tree.to_json())
