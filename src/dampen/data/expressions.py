@@ -253,19 +253,18 @@ def parse_condition(text: str, name: str = "where") -> "Expression":
     return Expression(parser.text, name, node, _kinds(node, parser.refuse))
 
 
-def parse_formula(text: str, name: str = "value") -> "Expression":
-    """Reads a formula, whose outcome is a number.
+def parse_formula(text: str) -> "Expression":
+    """Reads the formula of `value=`, whose outcome is a number.
 
     Raises:
         ParameterError: if it is none; the error points at the word that is wrong.
     """
-    parser = _Parser(name, _checked_text(text, name))
+    parser = _Parser("value", _checked_text(text, "value"))
     node = parser.whole()
     if isinstance(node, CONDITIONS):
         parser.refuse("a number, such as discharged - admitted, not a condition", node.token)
     parser.number(node)
-    kinds = _kinds(node, parser.refuse)
-    return Expression(parser.text, name, node, kinds)
+    return Expression(parser.text, parser.name, node, _kinds(node, parser.refuse))
 
 
 def is_formula(text: str, opened: Opened) -> bool:

@@ -289,16 +289,15 @@ class UnitQuery:
         """The keys and their cells as the rows of a VALUES."""
         return ", ".join(f"({', '.join(map(self._literal, each))})" for each in listed)
 
-    def statement(self, rows: str, listed: str, *, materialized: str = "") -> str:
+    def statement(self, rows: str, listed: str) -> str:
         """The whole second query: the weight of every cell that has one.
 
         Args:
             rows: SQL of a table of the columns u, c0, c1, ...
             listed: SQL of a table of the columns k0, k1, ..., cell.
-            materialized: what follows AS in the pairs, where the engine might run them twice.
         """
         return (
-            f"with r as ({rows}), m as ({listed}), p as {materialized} ({self.pairs('r', 'm')}), "
+            f"with r as ({rows}), m as ({listed}), p as ({self.pairs('r', 'm')}), "
             f"w as ({self.windows('p')}) {self.weights('w')}"
         )
 

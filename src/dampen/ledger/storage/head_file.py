@@ -90,13 +90,13 @@ class HeadFile:
         """Writes a head whatever was there: for a new and for a restored ledger."""
         self._write(_packed(head) * 2, 0)
 
-    def lock(self, patience: float) -> None:
+    def lock(self) -> None:
         """Waits for the turn of this writer.
 
         Raises:
-            BudgetError: if it does not come within `patience` seconds.
+            BudgetError: if it does not come within `storage.PATIENCE_SECONDS`.
         """
-        _lock(self._file, self.path, patience)
+        _lock(self._file, self.path)
 
     def unlock(self) -> None:
         """Lets the next writer have its turn."""
@@ -123,17 +123,18 @@ _synchronise = getattr(os, "fdatasync", os.fsync)
 
 
 @contextmanager
-def locked(path: Path, flags: int, patience: float = 60.0) -> Iterator[int]:
+def locked(path: Path, flags: int) -> Iterator[int]:
     """A file that is open, and locked against other writers."""
     file = os.open(path, flags | _CLOSE_ON_EXEC, 0o600)
     try:
-        _lock(file, path, patience)
+        _lock(file, path)
         yield file
     finally:
         os.close(file)
 
 
-def _lock(file: int, path: Path, patience: float) -> None:
+def _lock(file: int, path: Path) -> None:
+    patience = storage.PATIENCE_SECONDS
     start = time.monotonic()
     pause = 0.0001
     while fcntl is not None:
@@ -241,7 +242,7 @@ class _File:
 
     def advance(self, seen: Head | None, head: Head) -> bool:
         with self._opened(create=seen is None) as file:
-            file.lock(storage.PATIENCE_SECONDS)
+            file.lock()
             if file.read() != seen:
                 return False
             file.write(head)
@@ -249,7 +250,7 @@ class _File:
 
     def reset(self, head: Head) -> None:
         with self._opened(create=True) as file:
-            file.lock(storage.PATIENCE_SECONDS)
+            file.lock()
             file.reset(head)
 
     @contextmanager

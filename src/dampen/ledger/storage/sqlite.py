@@ -520,7 +520,7 @@ class SQLiteStorage:
         except OSError as error:
             raise BudgetError(f"Cannot create the ledger {path}: {error.strerror}.") from None
         with closing(head_file):
-            head_file.lock(storage.PATIENCE_SECONDS)
+            head_file.lock()
             if head_file.read() is None:
                 _patiently(path, lambda: initialise(path))
                 head_file.reset(START)
@@ -542,7 +542,7 @@ class SQLiteStorage:
         file = self._opened()
         if not file.writable:
             raise unusable(self._path, "it is read-only")
-        file.head_file.lock(storage.PATIENCE_SECONDS)
+        file.head_file.lock()
         try:
             with self._explained():
                 if not file.head_file.in_place():  # it went while this writer waited for its turn

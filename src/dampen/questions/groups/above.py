@@ -158,9 +158,8 @@ class AboveQuestion:
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         """The weights of persons, shared by all their groups."""
         row = row_weight(self.min_rows, schema)
-        width = self.problem.grid.top + 2 if self.problem.has_grid else 0
         scaled = replace(self, min_rows=self.min_rows * row)
-        return weighed(scaled.method, source, schema, price, width=width)
+        return weighed(scaled.method, source, schema, price, width=self.problem.width)
 
     def shown(self) -> Mapping[str, Any]:
         public = self.problem.public
@@ -184,8 +183,7 @@ class AboveQuestion:
         """How groups are found that nobody lists."""
         if self.groups is not None and self.delta is None:
             return None
-        cells = self.problem.grid.top + 2 if self.problem.has_grid else 1
-        return finding_groups(self, nothing=[], cells=cells)
+        return finding_groups(self, nothing=[], cells=self.problem.width or 1)
 
     @cached_property
     def problem(self) -> BestGroup:

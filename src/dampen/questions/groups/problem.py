@@ -197,6 +197,11 @@ class BestGroup:
         """Whether values are moved to the points of a public grid."""
         return self.step is not None
 
+    @property
+    def width(self) -> int:
+        """Cells of a group: the points of the grid, and one for no value; 0 without a grid."""
+        return self.grid.top + 2 if self.has_grid else 0
+
     def _check_ends(self) -> None:
         """Checks that, without a grid, only quantiles are asked for and the ends are numbers.
 

@@ -204,9 +204,8 @@ class GroupsQuestion:
         price = Price(Fraction(1))
         if not isinstance(measuring, QuantileMethod):
             return measuring.unit_method(source, schema, price)
-        width = self.problem.grid.top + 2
         typed = self._typed(measuring, source)
-        return weighed(lambda *_: typed, source, schema, price, width=width)
+        return weighed(lambda *_: typed, source, schema, price, width=self.problem.width)
 
     def _measuring(
         self, groups: Sequence[Hashable]
@@ -263,8 +262,7 @@ class GroupsQuestion:
             weighing = Shares(quantum, cap, within_lines=True)
             mechanism = MIN_MAX if price.pure else MIN_MAX_FOR_RHO
             return MinMaxMethod(scaled, str(schema.people), weighing, mechanism)
-        width = self.problem.grid.top + 2 if self.problem.has_grid else 0
-        return weighed(scaled.method, source, schema, price, width=width)
+        return weighed(scaled.method, source, schema, price, width=self.problem.width)
 
     def _of_weights(self, row: int) -> "GroupsQuestion":
         """The same question of weights, of which a row has so many."""
@@ -294,8 +292,7 @@ class GroupsQuestion:
         if self.groups is not None and self.delta is None:
             return None
         nothing: Any = None if self.k is None else []
-        cells = self.problem.grid.top + 2 if self.problem.has_grid else 1
-        found = finding_groups(self, nothing=nothing, cells=cells)
+        found = finding_groups(self, nothing=nothing, cells=self.problem.width or 1)
         assert found is not None
         filled = found.filled
         return replace(found, filled=lambda groups: _of_as_many(filled(groups)))
@@ -466,8 +463,7 @@ class MinMaxMethod:
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         question = self.question
         problem = question.problem
-        width = problem.grid.top + 2 if problem.has_grid else 0
-        weights = UnitTable(source, self.unit, self.weighing, width)
+        weights = UnitTable(source, self.unit, self.weighing, problem.width)
         looked = problem.look(weights, question.value, question.by)
         contest = replace(problem.min_max(looked, self.weighing.quantum), mechanism=self.mechanism)
         best = contest.ranking(question.size, epsilon, entropy)
