@@ -23,7 +23,7 @@ import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -193,10 +193,8 @@ class Categories:
         if len(unlisted):
             labels = as_labels([column])
             held = [labels[i] for i in unlisted]
-            first = len(self.values)
-            place = {label: first + branch_of(label, self.branches) for label in set(held)}
             found = found.copy()
-            found[unlisted] = np.array([place[label] for label in held])
+            found[unlisted] = len(self.values) + _each(held, partial(branch_of, self.branches))
         return found
 
     def describe(self, codes: Sequence[int]) -> str:
@@ -230,9 +228,7 @@ class Branches:
 
     def encode(self, column: Chunk, /) -> IntArray:
         """The branch of every value."""
-        labels = as_labels([column])
-        cells = {label: cell_of(label) for label in set(labels)}
-        return self.of_cells(np.fromiter((cells[label] for label in labels), np.int64, len(labels)))
+        return self.of_cells(cells_of(column))
 
     def of_cells(self, cells: IntArray) -> IntArray:
         """The branch of every cell."""
@@ -469,10 +465,10 @@ def _plain_arrow(chunk: Any) -> Any:
     return chunk.cast("float64") if kinds.is_boolean(chunk.type) else chunk
 
 
-def branch_of(label: Hashable, branches: int) -> int:
+def branch_of(branches: int, label: Hashable) -> int:
     """The public branch of a value; the same for 1, 1.0 and "1"."""
-    whole = isinstance(label, float) and label.is_integer()
     try:
+        whole = isinstance(label, float) and label.is_integer()
         text = str(int(label) if whole else label)  # type: ignore[call-overload]
         return zlib.crc32(text.encode("utf-8", "surrogatepass")) % branches
     except Exception:  # whatever an object does
@@ -481,12 +477,33 @@ def branch_of(label: Hashable, branches: int) -> int:
 
 def is_text(label: Hashable) -> bool:
     """Whether a cell without a number holds something."""
-    return not is_missing(label) and label != ""
+    return not is_missing(label) and not (isinstance(label, str) and len(label) == 0)
 
 
 def cell_of(label: Hashable) -> int:
     """The public cell of a value: from 1 to `CELLS` by its text, 0 if it is missing."""
-    return 1 + branch_of(label, CELLS) if is_text(label) else 0
+    return 1 + branch_of(CELLS, label) if is_text(label) else 0
+
+
+def cells_of(column: Chunk) -> IntArray:
+    """The public cell of every value of a column.
+
+    >>> cells_of([1, "1", 1.0, "", None]).tolist()
+    [1976, 1976, 1976, 0, 0]
+    """
+    return _each(as_labels([column]), cell_of)
+
+
+def _each(labels: Sequence[Hashable], number_of: Callable[[Hashable], int]) -> IntArray:
+    """A public number of every label, by its text; of equal texts it is found once.
+
+    Not of equal labels: 1 is equal to True, and an hour to that of another time zone, and their
+    texts differ.  One row would then decide for all rows that are equal to it.
+    """
+    texts = {label for label in labels if type(label) is str}
+    known = {label: number_of(label) for label in texts}
+    found = (known[each] if type(each) is str else number_of(each) for each in labels)
+    return np.fromiter(found, dtype=np.int64, count=len(labels))
 
 
 def mixed(cells: IntArray, salt: int | IntArray) -> NDArray[np.uint64]:
