@@ -54,7 +54,7 @@ from dampen.data.source import (
     require_labels,
     require_numbers,
 )
-from dampen.epsilon import Epsilon
+from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError
 from dampen.questions.classify.encoding import (
     COARSEST,
@@ -139,6 +139,8 @@ __all__ = [
 
 
 COUNTS = Selection(np.zeros(3, dtype=np.int64), constant(1), one_sided=True, exact=True)
+MOST_DIGITS = 40
+"""Of ε: its parts have up to 20 more, and none may have more than `dampen.epsilon.DIGITS`."""
 UNPLANNED = f"pf or {JOINT}"
 """What a tree is made by where its plan follows the data."""
 
@@ -227,7 +229,8 @@ class Supervision:
         beforehand.
 
         Raises:
-            ParameterError: if ε is too small to share.
+            ParameterError: if ε is too small to share, or has so many digits that its parts would
+                have too many.
         """
         leaks = dict.fromkeys(leak.parameter for leak in self.leaks())
         cost = composed_cost(
@@ -240,6 +243,7 @@ class Supervision:
             delta=Fraction(0) if self.leaky else self.search.needed_delta,
             losses=losses if self.complete else lambda _: (),
         )
+        exact(cost.epsilon, digits=MOST_DIGITS)
         if not self.leaky:
             self.search.check(cost.epsilon)
         return cost
