@@ -520,7 +520,11 @@ def as_labels(chunks: Iterable[Chunk]) -> list[Hashable]:
 
     Whole numbers of numpy, which some other numbers cannot be compared with, are Python's.
     """
-    return [_as_label(cell) for chunk in chunks for cell in _objects(chunk)]
+    return [
+        cell if type(cell) is str else _as_label(cell)
+        for chunk in chunks
+        for cell in _objects(chunk)
+    ]
 
 
 def _as_label(cell: Any) -> Hashable:

@@ -495,15 +495,22 @@ def cells_of(column: Chunk) -> IntArray:
 
 
 def _each(labels: Sequence[Hashable], number_of: Callable[[Hashable], int]) -> IntArray:
-    """A public number of every label, by its text; of equal texts it is found once.
+    """A public number of every label, by its text; of equal plain ones of a type it is found once.
 
-    Not of equal labels: 1 is equal to True, and an hour to that of another time zone, and their
+    Not of all equal labels: 1 is equal to True, and an hour to that of another time zone, and their
     texts differ.  One row would then decide for all rows that are equal to it.
     """
-    texts = {label for label in labels if type(label) is str}
-    known = {label: number_of(label) for label in texts}
-    found = (known[each] if type(each) is str else number_of(each) for each in labels)
-    return np.fromiter(found, dtype=np.int64, count=len(labels))
+    known: dict[type, dict[Hashable, int]] = {kind: {} for kind in (str, int, float, bool)}
+
+    def found(label: Hashable) -> int:
+        alike = known.get(type(label))
+        if alike is None:
+            return number_of(label)
+        if label not in alike:
+            alike[label] = number_of(label)
+        return alike[label]
+
+    return np.fromiter(map(found, labels), dtype=np.int64, count=len(labels))
 
 
 def mixed(cells: IntArray, salt: int | IntArray) -> NDArray[np.uint64]:

@@ -26,8 +26,8 @@ It is not taken on the levels that are selected one by one.  There it would win 
 informative, on all nodes, and hide columns that tell of the class together.  Instead the release
 that ends the tree may take back those levels, in part or all of them, for one cut of the score
 (`dampen.questions.classify.growing`).  Their number is one less, and e of that release at most
-`MOST_E`: with more, a tree follows chance in leaves of few rows.  What it leaves of its share goes
-to the tables.
+`MOST_E`, and a thousandth of ε: with more, a tree follows chance in leaves of few rows.  What it
+leaves of its share goes to the tables.
 
 With probabilities the tables have most of ε where there are two classes and a row times ε for every
 count, and are paid for anyway: the score is then an attribute from there on (`ROWS_BESIDE`).
