@@ -1198,7 +1198,8 @@ def _tree_plan(
     classes = _classes(question, leaky=True)
     if classes is None or question.max_rows is None:
         raise ParameterError(LACKING)
-    count = bin_count(len(domains), len(classes))
+    numbers = isinstance(classes, Bins)
+    count = facts.FINEST_BINS if numbers else bin_count(len(domains), len(classes))
     plan = partial(
         tree_plan,
         domains=[fixed(domain, count) for domain in domains],
@@ -1208,7 +1209,7 @@ def _tree_plan(
         stages=stages,
         selection=price.selection,
         probabilities=probabilities,
-        numbers=isinstance(classes, Bins),
+        numbers=numbers,
     )
     return plan(price.asked(lambda e: plan(e).rho))
 
