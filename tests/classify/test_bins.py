@@ -12,6 +12,7 @@ from dampen import (
     NaiveBayesClassifier,
     ParameterError,
     TreeClassifier,
+    TreeRegressor,
     bins,
     dataset,
     number,
@@ -40,6 +41,16 @@ def sizes(model):
 )  # fmt: skip
 def test_bins_follow_columns_and_classes_alone(columns, classes, count):
     assert bin_count(columns, classes) == count
+
+
+@pytest.mark.parametrize("columns", [2, 30])
+def test_the_plan_of_a_tree_of_numbers_has_the_bins_of_its_fit(columns):
+    given = {"lower": 0, "upper": 1, "domains": [FREE] * columns, "max_rows": 100}
+    model = TreeRegressor("50", **given)
+    model.fit(np.zeros((100, columns)), np.zeros(100))
+    assert sizes(model) == [160] * columns
+    assert model.plan().candidates == 159 * columns
+    assert model.plan().facts == model.plan_
 
 
 def test_stated_bins_and_categories_stay_as_they_are():

@@ -1,5 +1,7 @@
 """What a fit takes, and what each error says.  Its order: `tests/contracts`."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -15,6 +17,7 @@ from dampen.questions.classify import (
     Classifier,
     NaiveBayesClassifier,
     TreeClassifier,
+    TreeRegressor,
     bins,
 )
 from dampen.questions.classify.encoding import as_domain
@@ -44,6 +47,55 @@ Y = np.where(X[:, 0] == 1, "b", "a")
 def test_wrong_parameters_are_explained(change, message):
     with pytest.raises(ParameterError, match=message):
         TreeClassifier(**{"epsilon": "1", **PUBLIC, **change}).fit(X, Y)
+
+
+class Counting:
+    """A budget that counts what it is asked for."""
+
+    def __init__(self):
+        self.charges = 0
+
+    def charge(self, _):
+        self.charges += 1
+
+
+MANY_DIGITS = Fraction(10**56 + 1, 10**57 + 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "epsilon", "options", "message"),
+    [
+        (TreeClassifier, MANY_DIGITS, {"max_depth": 2}, "40 digits"),
+        (Classifier, MANY_DIGITS, {"domains": None, "max_rows": None}, "40 digits"),
+        (NaiveBayesClassifier, MANY_DIGITS, {}, "40 digits"),
+        (TreeRegressor, "1e-12", {}, "larger epsilon"),
+        (TreeClassifier, "1e-12", {"probabilities": True}, "larger epsilon"),
+        (NaiveBayesClassifier, "1e-12", {}, "epsilon >= 2"),
+    ],
+)
+def test_an_epsilon_whose_parts_cannot_be_spent_is_refused_before_the_charge(
+    make, epsilon, options, message
+):
+    budget = Counting()
+    public = {**PUBLIC, **options}
+    if make is TreeRegressor:
+        public = {**public, "lower": 0, "upper": 1}
+        del public["classes"]
+    model = make(epsilon, **public, budget=budget)
+    with pytest.raises(ParameterError, match=message):
+        model.fit(X, Y)
+    assert budget.charges == 0
+
+
+def test_parts_of_an_epsilon_of_forty_digits_can_be_spent():
+    """Columns to be found, probabilities, levels: what divides ε most."""
+    rows = {f"c{i}": X[:, i % 2] for i in range(13)} | {"text": Y}
+    epsilon = Fraction(10**39 + 1, 10**39 + 3)
+    model = TreeClassifier(
+        epsilon, classes=["a", "b"], max_depth=7, probabilities=True, delta="1e-6"
+    )
+    again = TreeClassifier.from_json(model.fit(rows, Y).to_json())
+    assert sum(charge.epsilon for charge in again.plan_.charges) == epsilon
 
 
 @pytest.mark.parametrize("make", [TreeClassifier, NaiveBayesClassifier, Classifier])

@@ -155,3 +155,15 @@ def test_extreme_parameters_work():
 def test_an_invalid_delta_is_refused(delta):
     with pytest.raises(ParameterError, match="delta above 0"):
         Threshold.of(Fraction(1), Fraction(delta))
+
+
+def test_thresholds_of_a_very_large_epsilon_are_found():
+    """At e^-10^59, which no memory holds."""
+    threshold = Threshold.of(Fraction(10**59), Fraction(1, 10**60))
+    assert threshold.high == 1
+    assert 0 < delta_above(Fraction(10**59), 1) <= Fraction(1, 10**60)
+    assert threshold.published(np.array([1, 3, 1]), InsecureEntropy(1))[0].tolist() == [
+        False,
+        True,
+        False,
+    ]

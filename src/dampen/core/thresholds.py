@@ -90,6 +90,8 @@ __all__ = [
 COIN_BITS = 64
 BITS = 320
 """Of balls: ε and δ have at most 60 digits."""
+LEAST_DELTA_BITS = 1024
+"""A part of a δ of 60 digits is far above 2^-1024."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +172,14 @@ class Threshold:
 def delta_above(epsilon: Fraction, high: int, steps: int = 1) -> Fraction:
     """A number that is at least δ(T) = P(X > T - s), and by less than 2^-200 of it above.
 
+    Or 2^-1024, below any δ that is asked for: of a large ε the exact number would fill the memory.
+
     >>> float(delta_above(Fraction(1), 14))
     3.8...e-07
     """
     mantissa, exponent = _delta(epsilon, high, steps).upper().man_exp()
+    if int(exponent) + int(mantissa).bit_length() < -LEAST_DELTA_BITS:
+        return Fraction(1, 1 << LEAST_DELTA_BITS)
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 

@@ -516,8 +516,21 @@ def finite_range(lower: Any, upper: Any) -> tuple[float, float]:
 
 
 def as_labels(chunks: Iterable[Chunk]) -> list[Hashable]:
-    """The chunks of a column as Python objects; what cannot be compared is missing."""
-    return [label if _is_hashable(label) else None for chunk in chunks for label in _objects(chunk)]
+    """The chunks of a column as Python objects; what cannot be compared is missing.
+
+    Whole numbers of numpy, which some other numbers cannot be compared with, are Python's.
+    """
+    return [
+        cell if type(cell) is str else _as_label(cell)
+        for chunk in chunks
+        for cell in _objects(chunk)
+    ]
+
+
+def _as_label(cell: Any) -> Hashable:
+    if isinstance(cell, np.integer) and cell.dtype.kind != "m":  # a span of time is one to numpy
+        return int(cell)
+    return cell if _is_hashable(cell) else None
 
 
 def as_names(chunks: Iterable[Chunk]) -> list[Hashable]:
@@ -577,7 +590,7 @@ def is_key(value: Any) -> bool:
     """Whether a value, or a tuple of several, can be released as one that rows have."""
     if isinstance(value, tuple):
         return all(map(is_key, value))
-    return not is_missing(value) and value != ""
+    return not is_missing(value) and not (isinstance(value, str) and len(value) == 0)
 
 
 def public_order(key: Hashable) -> tuple[str, str]:

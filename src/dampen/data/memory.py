@@ -144,8 +144,7 @@ def numbers_in(column: Any) -> FloatArray:
 def as_chunk(column: Any) -> Chunk:
     """A column in memory as one chunk, without a copy where that can be."""
     if isinstance(column, np.ma.MaskedArray):
-        masked: Chunk = column.tolist() if np.ma.is_masked(column) else column.data
-        return masked
+        return _of_masked(column)
     if isinstance(column, np.ndarray):
         return column if column.dtype.isnative else column.astype(column.dtype.newbyteorder("="))
     if isinstance(column, list | tuple):
@@ -156,6 +155,15 @@ def as_chunk(column: Any) -> Chunk:
     if hasattr(kind, "to_numpy") and not _is_plain(column.dtype):  # pandas' own types
         return _of_own_type(column)
     return as_chunk(np.asarray(column)) if hasattr(kind, "__array__") else list(column)
+
+
+def _of_masked(column: Any) -> Chunk:
+    """A masked array, in a type that does not depend on whether any cell is masked."""
+    if column.dtype.kind in "fMm":
+        nothing = np.nan if column.dtype.kind == "f" else "NaT"
+        return as_chunk(column.filled(np.array(nothing).astype(column.dtype)))
+    objects: Chunk = column.astype(object).filled(None)
+    return objects
 
 
 def _of_own_type(column: Any) -> Chunk:

@@ -387,10 +387,12 @@ class Paid:
 
         It says that the charge stands, if there is one.  Why it failed is for the curator alone:
         set DAMPEN_TRACEBACK=1 to see it.  Only where public parameters were taken from the data,
-        which was warned of, an error of dampen itself keeps its words, without numbers.
+        which was warned of, an error of dampen itself keeps its words, without numbers.  numpy does
+        not warn: of a number that is too large, it would say that there is one.
         """
         try:
-            yield
+            with np.errstate(all="ignore"):
+                yield
         except Exception as error:
             if self.reasons is not None:
                 self.reasons.append(f"{type(error).__name__}: {error}")

@@ -23,7 +23,7 @@ import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -194,10 +194,8 @@ class Categories:
         if len(unlisted):
             labels = as_labels([column])
             held = [labels[i] for i in unlisted]
-            first = len(self.values)
-            place = {label: first + branch_of(label, self.branches) for label in set(held)}
             found = found.copy()
-            found[unlisted] = np.array([place[label] for label in held])
+            found[unlisted] = len(self.values) + _each(held, partial(branch_of, self.branches))
         return found
 
     def describe(self, codes: Sequence[int]) -> str:
@@ -231,9 +229,7 @@ class Branches:
 
     def encode(self, column: Chunk, /) -> IntArray:
         """The branch of every value."""
-        labels = as_labels([column])
-        cells = {label: cell_of(label) for label in set(labels)}
-        return self.of_cells(np.fromiter((cells[label] for label in labels), np.int64, len(labels)))
+        return self.of_cells(cells_of(column))
 
     def of_cells(self, cells: IntArray) -> IntArray:
         """The branch of every cell."""
@@ -266,7 +262,8 @@ def bins(
     Args:
         low: the lower end of the first bin.
         high: the upper end of the last one.
-        count: how many; if left out, a tree has 10 to 160 by a public rule, and naive Bayes 10.
+        count: how many; if left out, a tree of classes has 10 to 160 by a public rule, one of
+            numbers 160, and naive Bayes 10.
         missing: "own" gives missing values a bin of their own.
 
     Returns:
@@ -470,10 +467,10 @@ def _plain_arrow(chunk: Any) -> Any:
     return chunk.cast("float64") if kinds.is_boolean(chunk.type) else chunk
 
 
-def branch_of(label: Hashable, branches: int) -> int:
+def branch_of(branches: int, label: Hashable) -> int:
     """The public branch of a value; the same for 1, 1.0 and "1"."""
-    whole = isinstance(label, float) and label.is_integer()
     try:
+        whole = isinstance(label, float) and label.is_integer()
         text = str(int(label) if whole else label)  # type: ignore[call-overload]
         return zlib.crc32(text.encode("utf-8", "surrogatepass")) % branches
     except Exception:  # whatever an object does
@@ -482,12 +479,40 @@ def branch_of(label: Hashable, branches: int) -> int:
 
 def is_text(label: Hashable) -> bool:
     """Whether a cell without a number holds something."""
-    return not is_missing(label) and label != ""
+    return not is_missing(label) and not (isinstance(label, str) and len(label) == 0)
 
 
 def cell_of(label: Hashable) -> int:
     """The public cell of a value: from 1 to `CELLS` by its text, 0 if it is missing."""
-    return 1 + branch_of(label, CELLS) if is_text(label) else 0
+    return 1 + branch_of(CELLS, label) if is_text(label) else 0
+
+
+def cells_of(column: Chunk) -> IntArray:
+    """The public cell of every value of a column.
+
+    >>> cells_of([1, "1", 1.0, "", None]).tolist()
+    [1976, 1976, 1976, 0, 0]
+    """
+    return _each(as_labels([column]), cell_of)
+
+
+def _each(labels: Sequence[Hashable], number_of: Callable[[Hashable], int]) -> IntArray:
+    """A public number of every label, by its text; of equal plain ones of a type it is found once.
+
+    Not of all equal labels: 1 is equal to True, and an hour to that of another time zone, and their
+    texts differ.  One row would then decide for all rows that are equal to it.
+    """
+    known: dict[type, dict[Hashable, int]] = {kind: {} for kind in (str, int, float, bool)}
+
+    def found(label: Hashable) -> int:
+        alike = known.get(type(label))
+        if alike is None:
+            return number_of(label)
+        if label not in alike:
+            alike[label] = number_of(label)
+        return alike[label]
+
+    return np.fromiter(map(found, labels), dtype=np.int64, count=len(labels))
 
 
 def mixed(cells: IntArray, salt: int | IntArray) -> NDArray[np.uint64]:

@@ -357,22 +357,35 @@ def _columns(X: Any, names: Sequence[str]) -> dict[str, Any]:
     table = open_memory(X)
     if isinstance(table, MemoryTable):
         return dict(table.columns)
-    array = _array_of_rows(X, len(names)) if isinstance(X, list | tuple) else _array(X)
+    if isinstance(X, list | tuple):
+        return _columns_of_rows(X, names)
+    array = _array(X)
     return {name: array[:, i] for i, name in enumerate(names)}
 
 
-def _array_of_rows(X: Sequence[Any], width: int) -> Any:
-    """The rows of a list; one of another length has no values."""
-    with suppress(ValueError):
-        array = _array(X)
-        if array.ndim == 2 and array.shape[1] == width:
-            return array
-    array = np.full((len(X), width), None, dtype=object)
-    for i, row in enumerate(X):
-        if isinstance(row, list | tuple | np.ndarray) and len(row) == width:
-            for j, value in enumerate(row):
-                array[i, j] = value
-    return array
+def _columns_of_rows(X: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+    """The columns of a list of rows; a row of another length has no values.
+
+    Cells stay the objects that they are.  In one array of all rows, a complex number or a date in
+    one of them would change the type of all others.
+    """
+    absent = [None] * len(names)
+    rows = [_row(row, len(names)) or absent for row in X]
+    return {
+        name: np.fromiter((row[i] for row in rows), dtype=object, count=len(rows))
+        for i, name in enumerate(names)
+    }
+
+
+def _row(row: Any, width: int) -> list[Any] | None:
+    """The cells of a row of a list; None unless it has so many."""
+    if not isinstance(row, Sequence | np.ndarray) and not hasattr(type(row), "__array__"):
+        return None
+    with suppress(Exception):  # whatever an object does
+        plain = isinstance(row, np.ndarray) and row.dtype.kind in "biufU"
+        cells = [] if isinstance(row, str | bytes) else row.tolist() if plain else list(row)
+        return cells if len(cells) == width else None
+    return None
 
 
 def _array(X: Any) -> Any:

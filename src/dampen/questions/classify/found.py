@@ -84,18 +84,18 @@ import numpy as np
 from dampen.core.sampling import Entropy, discrete_laplace, uniform_below, weighted_best
 from dampen.core.selection import FloatArray, IntArray
 from dampen.core.thresholds import Threshold
-from dampen.data.columns import as_labels
+from dampen.data.columns import as_keys, as_labels, public_order
 from dampen.data.source import Batch, Field, Kind
 from dampen.epsilon import decimal_text
 from dampen.errors import MISSING, RULES, ParameterError
 from dampen.questions.classify.encoding import (
+    CELLS,
     MOST_VALUES,
     Bins,
     Branches,
     Categories,
     Domain,
-    cell_of,
-    is_text,
+    cells_of,
     mixed,
     numbers_of,
 )
@@ -415,15 +415,10 @@ class Cells:
     counts: IntArray
 
     @classmethod
-    def of(cls, texts: Mapping[Hashable, int], absent: int) -> "Cells":
-        """From the rows with each text, and those without one."""
-        found: Counter[int] = Counter()
-        for value, count in texts.items():
-            found[cell_of(value)] += count
-        if absent:
-            found[cell_of(None)] += absent
-        size = len(found)
-        return cls(np.fromiter(found, np.int64, size), np.fromiter(found.values(), np.int64, size))
+    def of(cls, rows: IntArray) -> "Cells":
+        """From the rows of every cell, of which many may have none."""
+        cells = np.flatnonzero(rows)
+        return cls(cells, rows[cells])
 
 
 @dataclass(frozen=True)
@@ -589,7 +584,7 @@ class Search:
 
     def tallied(self) -> "Tallies":
         """A place for what is counted of the rows."""
-        return Tallies(self.kinds)
+        return Tallies(self.kinds, named=self.delta > 0)
 
     def find(self, tallies: "Tallies", epsilon: Fraction, entropy: Entropy) -> Found:
         """Finds all missing facts: (ε', δ)-DP, where ε' is the sum of its charges."""
@@ -614,7 +609,7 @@ class Search:
         named = known.names(len(texts))
         if named is not None:
             for name in texts:
-                domains[name] = _named(tallies.texts[name], named, rows, entropy)
+                domains[name] = _named(tallies.names[name], named, rows, entropy)
             costs["names"] = named.epsilon * len(texts)
         elif texts:
             hashed, costs["branches"] = known.hashes([tallies.cells(n) for n in texts], entropy)
@@ -881,7 +876,8 @@ def blocks_of(kinds: Mapping[str, ColumnKind]) -> list[list[str]]:
 class Tallies:
     """The counts of the rows for a search; private."""
 
-    def __init__(self, kinds: Mapping[str, ColumnKind]) -> None:
+    def __init__(self, kinds: Mapping[str, ColumnKind], *, named: bool) -> None:
+        """Of columns without a domain; `named` says whether frequent values may have names."""
         self.kinds = kinds
         self.rows = 0
         self.with_numbers = 0
@@ -889,10 +885,9 @@ class Tallies:
         self._parts: dict[str, list[Tally]] = {
             name: [] for name, kind in kinds.items() if kind not in ("flags", "text")
         }
-        self.texts: dict[str, Counter[Hashable]] = {
-            name: Counter() for name, kind in kinds.items() if kind in ("text", "either")
-        }
-        self._absent = dict.fromkeys(self.texts, 0)
+        texts = [name for name, kind in kinds.items() if kind in ("text", "either")]
+        self.names: dict[str, Counter[Hashable]] = {name: Counter() for name in texts if named}
+        self._cells = {name: np.zeros(CELLS + 1, dtype=np.int64) for name in texts}
         self._blocks = blocks_of(kinds)
         self._patterns = [np.zeros(3 ** len(block), dtype=np.int64) for block in self._blocks]
 
@@ -906,14 +901,14 @@ class Tallies:
             parts.append(Tally.of(numbers))
             states[name] = (~np.isnan(numbers)).astype(np.int64)
         held = np.zeros(size, dtype=bool)
-        for name, counter in self.texts.items():
-            labels = as_labels([batch[name]])
-            text = np.fromiter(map(is_text, labels), dtype=bool, count=size)
-            counter.update(labels[i] for i in np.flatnonzero(text))
-            self._absent[name] += size - int(text.sum())
+        for name, counter in self.names.items():
+            counter.update(filter(_is_name, as_keys(as_labels([batch[name]]))))
+        for name, total in self._cells.items():
+            cells = cells_of(batch[name])
+            np.add.at(total, cells, 1)
             if self.kinds[name] == "either":
                 number = states[name] == 1
-                states[name] = np.where(number, NUMBER, np.where(text, TEXT, ABSENT))
+                states[name] = np.where(number, NUMBER, np.where(cells > 0, TEXT, ABSENT))
                 held |= number
         self.with_numbers += int(held.sum())
         self.without_numbers += int((~held).sum())
@@ -935,7 +930,7 @@ class Tallies:
 
     def cells(self, name: str) -> Cells:
         """The cells of a column that is, or may be, text."""
-        return Cells.of(self.texts[name], self._absent[name])
+        return Cells.of(self._cells[name])
 
 
 def agreeing_rows(patterns: IntArray) -> IntArray:
@@ -960,6 +955,13 @@ def drawn_kinds(agreeing: IntArray, epsilon: Fraction, entropy: Entropy) -> list
     return [bool(drawn >> place & 1) for place in reversed(range(columns))]
 
 
+def _is_name(key: Hashable) -> bool:
+    """Whether a key from `as_keys` can be the name of a branch; others have one by the hash."""
+    if isinstance(key, float):
+        return math.isfinite(key)
+    return isinstance(key, str | int) and key != "" and key not in RULES
+
+
 def _named(
     texts: Mapping[Hashable, int], threshold: Threshold, rows: int, entropy: Entropy
 ) -> Categories:
@@ -972,10 +974,9 @@ def _named(
     shown, noisy = threshold.published(counts, entropy)
     left = 1 - min(int(noisy[shown].sum()) / rows, 1)
     # The order of the data is private.
-    kept = sorted((values[i] for i in np.flatnonzero(shown)), key=str)
-    plain = [v for v in kept if isinstance(v, str | int | float) and v not in RULES]
+    kept = sorted((values[i] for i in np.flatnonzero(shown)), key=public_order)
     branches = max(1, round(BRANCHES * left))
-    return Categories((*plain[: MOST_VALUES // 2], MISSING), branches=branches)
+    return Categories((*kept[: MOST_VALUES // 2], MISSING), branches=branches)
 
 
 def are_more(some: int, others: int, epsilon: Fraction, entropy: Entropy) -> bool:

@@ -26,8 +26,8 @@ It is not taken on the levels that are selected one by one.  There it would win 
 informative, on all nodes, and hide columns that tell of the class together.  Instead the release
 that ends the tree may take back those levels, in part or all of them, for one cut of the score
 (`dampen.questions.classify.growing`).  Their number is one less, and e of that release at most
-`MOST_E`: with more, a tree follows chance in leaves of few rows.  What it leaves of its share goes
-to the tables.
+`MOST_E`, and a thousandth of ε: with more, a tree follows chance in leaves of few rows.  What it
+leaves of its share goes to the tables.
 
 With probabilities the tables have most of ε where there are two classes and a row times ε for every
 count, and are paid for anyway: the score is then an attribute from there on (`ROWS_BESIDE`).
@@ -48,6 +48,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from dampen.core.mechanisms import named
 from dampen.core.noise import GUMBEL, pure_rho
+from dampen.core.sampling import LARGEST_SCALE
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
 from dampen.questions.classify.encoding import (
@@ -246,12 +247,25 @@ class TreePlan:
     table_bins: int = COARSEST
 
     def __post_init__(self) -> None:
-        if self.staged:  # refused before anything is paid, or not at all
+        # Refused before anything is paid, or not at all.
+        if self._largest_scale > LARGEST_SCALE:
+            raise ParameterError(
+                "Expected a larger epsilon: its share for counts is too small to draw noise for. "
+                "Raise epsilon."
+            )
+        if self.staged:
             _ = self.joint_epsilon
 
     def __str__(self) -> str:
         """The plan as text: depth, shares, and what the noise amounts to, in rows."""
         return "\n".join(_plan_lines(self))
+
+    @property
+    def _largest_scale(self) -> Fraction:
+        """Of the noise on counts of the leaves, or their sums, and on those of naive Bayes."""
+        moved = 2 * self.window if self.numbers else 1
+        bought = [(moved, self.odds), (self.columns, self.tables)]
+        return max((much / cost for much, cost in bought if cost), default=Fraction(0))
 
     @property
     def depth(self) -> int:

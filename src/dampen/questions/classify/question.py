@@ -53,7 +53,7 @@ from dampen.data.source import (
     require_labels,
     require_numbers,
 )
-from dampen.epsilon import Epsilon
+from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError, a_thing
 from dampen.questions.classify.encoding import (
     COARSEST,
@@ -136,6 +136,8 @@ __all__ = [
 
 
 COUNTS = Selection(np.zeros(3, dtype=np.int64), constant(1), one_sided=True, exact=True)
+MOST_DIGITS = 40
+"""Of ε: its parts have up to 20 more, and none may have more than `dampen.epsilon.DIGITS`."""
 UNPLANNED = f"pf or {JOINT}"
 """What a tree is made by where its plan follows the data."""
 
@@ -226,7 +228,8 @@ class Supervision:
         known beforehand.
 
         Raises:
-            ParameterError: if ε is too small to share.
+            ParameterError: if ε is too small to share, or has so many digits that its parts would
+                have too many.
         """
         leaks = dict.fromkeys(leak.parameter for leak in self.leaks())
         cost = composed_cost(
@@ -240,6 +243,7 @@ class Supervision:
             delta=Fraction(0) if self.leaky else self.search.needed_delta,
             losses=losses if self.complete else ONE_PART,
         )
+        exact(cost.epsilon, digits=MOST_DIGITS)
         if not self.leaky:
             self.search.check(cost.epsilon)
         return cost
@@ -1144,7 +1148,8 @@ def _tree_plan(
     classes = _classes(question, leaky=True)
     if classes is None or question.max_rows is None:
         raise ParameterError(LACKING)
-    count = bin_count(len(domains), len(classes))
+    numbers = isinstance(classes, Bins)
+    count = facts.FINEST_BINS if numbers else bin_count(len(domains), len(classes))
     plan = partial(
         tree_plan,
         domains=[fixed(domain, count) for domain in domains],
@@ -1154,7 +1159,7 @@ def _tree_plan(
         stages=stages,
         selection=price.selection,
         probabilities=probabilities,
-        numbers=isinstance(classes, Bins),
+        numbers=numbers,
     )
     return plan(price.asked(lambda e: plan(e).rho))
 
