@@ -261,9 +261,51 @@ def test_where_keeps_the_rows_that_sql_keeps(where):
         "SELECT SUM(days) FROM stays AS s(days, hospital, sex)",
         "SELECT COUNT(*) FROM stays WHERE days BETWEEN SYMMETRIC 5 AND 1",
         'SELECT COUNT(*) FROM stays WHERE "days` == 1 or `days" = 1',
+        f"SELECT hospital {GROUPED} ORDER BY MEDIAN(days) DESC NULLS FIRST LIMIT 1",
+        f"SELECT hospital {GROUPED} ORDER BY MEDIAN(days) DESC WITH FILL LIMIT 1",
+        "SELECT COUNT(*) FROM stays WHERE visits.days > 3",
+        "SELECT SUM(visits.days) FROM stays",
+        "SELECT COUNT(*) FROM stays GROUP BY ALL hospital",
+        "SELECT COUNT(*) FROM stays WHERE day = CAST('2024-12-31 23:00' AS DATE)",
+        "SELECT COUNT(*) FROM stays OPTIONS(epsilon=1 0)",
+        "SELECT COUNT(*) FROM stays OPTIONS(epsilon=1, EPSILON=2)",
     ],
 )
 def test_words_that_change_what_is_asked_are_refused(statement):
     """They were left out: the answer was about other rows, groups or columns."""
     with pytest.raises(ParameterError):
         parse(statement)
+
+
+@pytest.mark.parametrize("name", ["true", "False", "missing", "not", "null", "None"])
+def test_a_column_may_be_named_as_a_word_of_conditions(name):
+    """ "true" was the number 1 beside another column, other words were refused."""
+    asked = dampen.dataset({name: [0, 0, 5] * 100, "days": [1] * 300})
+    statement = f'SELECT COUNT(*) FROM stays WHERE "{name}" >= 1 AND days > 0'
+    assert asked.sql(statement, epsilon=1000).answer == 100
+
+
+def test_of_columns_that_differ_in_capitals_the_named_one_is_asked():
+    numbers = {name: dampen.number(0, 10) for name in ("days", "Days")}
+    asked = dampen.dataset({"days": [9] * 500, "Days": [1] * 500}, columns=numbers)
+    means = [asked.sql(f"SELECT AVG({each}) FROM stays", epsilon=100).answer for each in numbers]
+    assert means == [pytest.approx(9, abs=0.5), pytest.approx(1, abs=0.5)]
+
+
+def test_groups_with_the_most_persons_are_those_of_distinct_persons():
+    """With rows_per_unit above 1 it ranked by rows."""
+    rows = {
+        "patient": [*map(str, range(900)), *(str(i) for i in range(900, 1200) for _ in range(5))],
+        "ward": ["A"] * 900 + ["B"] * 1500,
+    }
+    asked = dampen.dataset(rows, unit="patient", rows_per_unit=5, columns={"ward": ["A", "B"]})
+    first = "SELECT ward FROM stays GROUP BY ward ORDER BY {} DESC LIMIT 1"
+    answers = [
+        asked.sql(first.format(count), epsilon=100).answer
+        for count in ("COUNT(*)", "COUNT(DISTINCT patient)")
+    ]
+    assert answers == ["B", "A"]
+    own = asked.sql(
+        "SELECT COUNT(*) FROM stays s WHERE s.ward = 'A' OR stays.ward = 'B'", epsilon=9
+    )
+    assert own.answer > 1000

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dampen.data.expressions import RESERVED
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError, did_you_mean, raise_alone
 
@@ -51,6 +52,8 @@ CLAUSE_NAMES = {
     "sample": "TABLESAMPLE",
     "windows": "WINDOW",
 }
+ORDERED = {"this", "desc"}
+"""What ORDER BY may hold."""
 NEAREST = (
     "Ask for a count, a sum, a mean, a percentile, the largest groups (ORDER BY ... LIMIT) or the "
     "groups above a threshold (HAVING) of one data set."
@@ -112,6 +115,7 @@ class Statement:
                 f"{schema.unit}. Leave it out."
             )
         folded = {name.lower(): name for name in schema.columns}
+        folded |= {name: name for name in schema.columns}
         known = {key: self.stated[key] for key in ("value", "by") if key in self.stated}
         declared = {key: _declared(value, folded) for key, value in known.items()}
         stated = {**self.stated, **declared}
@@ -156,6 +160,7 @@ def parse(statement: str) -> Statement:
     bare, options = _without_options(statement)
     select = _select(bare)
     _refuse_other_clauses(select)
+    _refuse_other_tables(select)
     clauses = _Clauses.of(select)
     question, stated = clauses.question()
     if clauses.where:
@@ -174,7 +179,7 @@ def parse(statement: str) -> Statement:
 def _declared(value: Any, folded: Mapping[str, str]) -> Any:
     if isinstance(value, list):
         return [_declared(each, folded) for each in value]
-    return folded.get(value.lower(), value)
+    return folded.get(value, folded.get(value.lower(), value))
 
 
 def _select(statement: str) -> "exp.Select":
@@ -213,6 +218,17 @@ def _refuse_other_clauses(select: "exp.Select") -> None:
         if value and name not in CLAUSES:
             clause = CLAUSE_NAMES.get(name, name.strip("_").upper())
             raise _not_private(clause)
+
+
+def _refuse_other_tables(select: "exp.Select") -> None:
+    """Refuses columns of a table that is not the one after FROM."""
+    from sqlglot import exp
+
+    dataset = _dataset(select)
+    known = {dataset.lower(), select.args["from_"].this.alias_or_name.lower()}
+    for column in select.find_all(exp.Column):
+        if column.table and column.table.lower() not in known:
+            raise ParameterError(f"Expected a column of {dataset}, got {_shown(column)}.")
 
 
 COUNTED = ("count", "people")
@@ -302,7 +318,8 @@ class _Clauses:
             self._require(descending, "ORDER BY COUNT(*) DESC: the most frequent, not the rarest")
             self._require(len(self.keys) == 1, "one column in GROUP BY beside ORDER BY COUNT(*)")
             self._require(not set(self.aggregates) - {aggregate}, "SELECT with COUNT(*) at most")
-            return "most-frequent", {"value": self._by(), **k}
+            weigh = {} if aggregate.name == "count" else {"weigh": "people"}
+            return "most-frequent", {"value": self._by(), **weigh, **k}
         self._require(
             not self.aggregates,
             f"SELECT {', '.join(self.keys)}, the group alone: which groups are first is one "
@@ -389,6 +406,8 @@ def _keys(
     if others:
         raise ParameterError(f"GROUP BY with {others[0].upper()} cannot be asked privately here.")
     if group.args.get("all"):
+        if group.expressions:
+            raise ParameterError("Expected GROUP BY with ALL alone, or with the names of columns.")
         return list(listed)
     keys: list[str] = []
     for node in group.expressions:
@@ -440,11 +459,21 @@ def _order(
         return None
     if len(order.expressions) != 1:
         raise ParameterError("Expected ORDER BY with one aggregate.")
-    ordered = order.expressions[0]
+    ordered = _ordered(order)
     found = _referred(ordered.this, items) or _aggregate(ordered.this)
     if not isinstance(found, _Aggregate):
         raise ParameterError("Expected ORDER BY with an aggregate, such as MEDIAN(days).")
     return found, bool(ordered.args.get("desc"))
+
+
+def _ordered(order: "exp.Order") -> "exp.Expression":
+    """What stands after ORDER BY.  A group without a value is never first here."""
+    [ordered] = order.expressions
+    others = [name for name, value in ordered.args.items() if value and name not in ORDERED]
+    if others:
+        clause = others[0].replace("_", " ").upper()
+        raise ParameterError(f"ORDER BY with {clause} cannot be asked privately here. {NEAREST}")
+    return ordered
 
 
 def _limit(select: "exp.Select") -> int | None:
@@ -508,7 +537,7 @@ def _within_group(node: "exp.WithinGroup") -> _Aggregate:
         or len(order.expressions) != 1
     ):
         raise ParameterError("Expected PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY column).")
-    ordered = order.expressions[0]
+    ordered = _ordered(order)
     share = Fraction(_percent(inner.this))
     p = 100 - share if ordered.args.get("desc") else share
     return _Aggregate("percentile", _column(ordered.this), decimal_text(p) if p else "0")
@@ -622,7 +651,7 @@ def _amount(node: Any) -> str:
         case exp.Literal():
             return _quoted(node.this) if node.is_string else _number(node)
         case exp.Cast(this=exp.Literal() as text) if text.is_string and _is_moment(node):
-            return _quoted(text.this)
+            return _quoted(_moment(text.this, node))
         case exp.Column():
             return _name(_column(node))
     raise ParameterError(f"WHERE cannot hold {_shown(node)}. {_WHERE}")
@@ -631,6 +660,13 @@ def _amount(node: Any) -> str:
 def _is_moment(cast: "exp.Cast") -> bool:
     """Whether a cast is to dates or times, as in DATE '2024-12-31'."""
     return cast.to.is_type("date", "datetime", "timestamp", "timestamptz", "timestampntz")
+
+
+def _moment(text: str, cast: "exp.Cast") -> str:
+    """A date or a time as it stands; DATE of a time would be its day."""
+    if cast.to.is_type("date") and not DATE.fullmatch(text.strip()):
+        raise ParameterError(f"Expected a date such as DATE '2024-12-31', got {_shown(cast)}.")
+    return text
 
 
 _WHERE = "It takes comparisons, AND, OR, NOT, IN, BETWEEN, IS NULL and arithmetic."
@@ -643,7 +679,8 @@ def _quoted(text: str) -> str:
 def _name(column: str) -> str:
     if "`" in column:
         raise ParameterError("WHERE cannot hold a column whose name has a backtick.")
-    return column if column.isidentifier() else f"`{column}`"
+    bare = column.isidentifier() and column.lower() not in RESERVED
+    return column if bare else f"`{column}`"
 
 
 def _shown(node: "exp.Expression | None") -> str:
@@ -699,6 +736,7 @@ def _closing(words: Sequence[str], start: int) -> int:
     raise ParameterError("Expected OPTIONS(epsilon=...), names and numbers alone.")
 
 
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 NUMBER = re.compile(r"[0-9]*\.?[0-9]+(?:[eE]-?[0-9]+)?")
 KNOWN = ("epsilon", "delta", "privacy_unit_column")
 
@@ -706,11 +744,12 @@ KNOWN = ("epsilon", "delta", "privacy_unit_column")
 def _options(tokens: Sequence[Any]) -> dict[str, str]:
     """Names and values between the parentheses of OPTIONS."""
     parts: list[list[str]] = [[]]
-    for token in tokens:
+    for i, token in enumerate(tokens):
         if token.text == ",":
             parts.append([])
         else:
-            parts[-1].append(token.text)
+            apart = len(parts[-1]) > 2 and tokens[i - 1].end + 1 != token.start
+            parts[-1].append(f" {token.text}" if apart else token.text)  # 1 0 is no number
     found: dict[str, str] = {}
     for part in parts:
         value = "".join(part[2:])
@@ -722,5 +761,7 @@ def _options(tokens: Sequence[Any]) -> dict[str, str]:
                 f"OPTIONS has no {name!r} here; it takes {', '.join(KNOWN)}."
                 f"{did_you_mean(name, KNOWN)}"
             )
+        if name in found:
+            raise ParameterError(f"Expected {name} once in OPTIONS.")
         found[name] = value
     return found

@@ -162,6 +162,15 @@ def test_one_name_comes_with_its_margin():
     assert (listed.answer, listed.numbers in (8, 9)) == (["a"], True)
 
 
+@pytest.mark.parametrize("grouped", [{}, {"by": "g", "groups": ["x"]}])
+def test_one_category_alone_has_no_margin(grouped):
+    """Its noisy count was shown as one: never below the true count, which one row more exceeds."""
+    data = {"v": ["a"] * 5, "g": ["x"] * 5}
+    made = dampen.most_frequent(data, "v", categories=["a"], epsilon=1, **grouped)
+    assert made.answer == ({"x": "a"} if grouped else "a")
+    assert (made.numbers, made.law) == (None, None)
+
+
 @pytest.mark.parametrize("counts", [(9, 9, 9), (20, 5, 0), (3, 2, 2)])
 @pytest.mark.parametrize("level", [Fraction(1, 2), Fraction(19, 20)])
 def test_margins_are_held_as_often_as_stated(counts, level):

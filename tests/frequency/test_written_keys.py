@@ -2,17 +2,22 @@
 
 import json
 import warnings
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
+from uuid import UUID
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dampen
 from dampen.data.columns import as_keys
 
 NOON = datetime(2020, 1, 1, 12, tzinfo=UTC)
+EAST = timezone(timedelta(hours=1))
+DAWN = datetime(2020, 1, 1, 3)
 EQUAL = [
     (True, 1),
     (1.0, 1),
@@ -24,7 +29,15 @@ EQUAL = [
     (Decimal("0.10"), Decimal("0.1")),
     (Decimal("0.50"), 0.5),
     (np.str_("a"), "a"),
-    (NOON.astimezone(timezone(timedelta(hours=1))), NOON),
+    (NOON.astimezone(EAST), NOON),
+    (Fraction(1, 10), Decimal("0.1")),
+    (complex(-0.0, 1), 1j),
+    (np.bytes_(b"a"), b"a"),
+    (pd.Timedelta(seconds=1), timedelta(seconds=1)),
+    (pd.Timestamp(DAWN), DAWN),
+    (DAWN.replace(fold=1), DAWN),
+    (time(13, tzinfo=EAST), time(12, tzinfo=UTC)),
+    (np.datetime64(DAWN, "s"), DAWN),
 ]
 PEOPLE = 300
 
@@ -52,6 +65,52 @@ def test_the_first_row_does_not_tell_how_a_key_is_written(first, others, unit):
             for answer in [asked(name, column, unit, **options).answer]
         ]
         assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("unit", [False, True])
+def test_numbers_of_arrow_have_one_zero(unit):
+    """Rows of -0.0 were a key beside those of 0.0, and one of both counts was lost."""
+    pa = pytest.importorskip("pyarrow")
+    floats = pa.array([0.0, -0.0] * PEOPLE)
+    for column in (floats, floats.dictionary_encode(), floats.cast(pa.float16())):
+        table = pa.table({"key": column, "who": range(2 * PEOPLE)})
+        data = dampen.dataset(table, unit="who" if unit else "row")
+        [(key, count)] = data.keys("key", epsilon=9, delta="1e-2").answer.items()
+        assert (repr(key), abs(count - 2 * PEOPLE) < PEOPLE / 10) == ("0.0", True)
+
+
+def test_decimals_of_a_declared_column_are_written_without_zeros_at_the_end():
+    """PostgreSQL keeps 1.0 and 1.00 in one column of numeric."""
+    pairs = [("1.00", "1"), ("1.50", "1.5"), ("1E+2", "100"), ("-0.0", "0"), ("-20.0", "-20")]
+    for stored, expected in pairs:
+        assert str(*as_keys([Decimal(stored)], declared=True)) == expected
+    assert as_keys([Decimal("1E+9999"), 1.0, True], declared=True) == [None, 1.0, True]
+
+
+class Colour(Enum):
+    RED = 1
+
+
+def test_objects_that_may_be_equal_and_written_differently_are_no_keys():
+    """frozenset({1}) was written as frozenset({True}) if the first row held that."""
+    for label in (frozenset({1}), range(0), pd.Interval(0, 1), object()):
+        assert as_keys([label, (label, 1)]) == [None, (None, 1)]
+    kept = [Colour.RED, UUID(int=3), date(2020, 1, 1), time(1), b"a", pd.Timestamp(1)]
+    assert as_keys(kept) == kept
+
+
+@pytest.mark.parametrize("rows", [1, PEOPLE])
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "far"),
+    [("datetime64[s]", 2**40), ("timedelta64[s]", 2**60), ("datetime64[D]", 2**22)],
+)
+def test_a_moment_beyond_the_calendar_is_no_key(kind, far, unit, rows):
+    """Enough rows of one made the question fail after the charge."""
+    known = np.full(PEOPLE, 1).astype(kind)
+    column = np.concatenate([known, np.full(rows, far).astype(kind)])
+    for name, options in (("keys", {}), ("most_frequent", {"k": 3})):
+        assert [*asked(name, column, unit, value="key", **options).answer] == known[:1].tolist()
 
 
 @pytest.mark.parametrize("first", ["1.0", "1e0", "01", "1"])

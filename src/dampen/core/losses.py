@@ -45,7 +45,8 @@ others at ε - l. ∎
 
 So a sum holds for prices and noises that were fixed beforehand, and not where somebody chooses how
 much to spend by earlier answers, or when to stop because of what is left: it is a report and never
-pays.
+pays.  A question that leaves its second charge out, because its first step found too few rows,
+chooses so as well.
 
 **Numbers.**  The laws of n equal releases are powers of a polynomial.  Laws of different steps are
 added up on a common grid, losses rounded *up* where it does not have them.  Probabilities are

@@ -8,8 +8,9 @@ truth values, dates, objects, whole numbers beyond all floats.  As a label, None
 that is not listed, and an object that cannot be compared are missing; any other value that is not
 listed is *unlisted*.  Both have no position, unless the list of labels itself says more: `MISSING`
 among the labels is the position of missing cells, `OTHER` that of unlisted ones.  As a key that
-nobody listed, a cell is written as every other one that equals it (`as_keys`), and a number of more
-than 3,000 digits is missing.
+nobody listed, a cell is written as every other one that equals it (`as_keys`).  A number of more
+than 3,000 digits, a moment beyond the calendar of Python and an object of a class of its own are
+missing there.
 
 Dates, times, durations and truth values as numbers, so that questions about numbers hold them.
 
@@ -32,13 +33,15 @@ from collections.abc import (
 )
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal, Inexact, localcontext
+from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from itertools import repeat
 from numbers import Number, Real
 from typing import Any, Literal, TypeAlias
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +72,7 @@ __all__ = [
     "as_number",
     "as_numbers",
     "as_step",
+    "as_written",
     "clipped",
     "finite_range",
     "in_own_type",
@@ -85,6 +89,7 @@ __all__ = [
     "public_order",
     "shown_as",
     "typed",
+    "with_one_zero",
 ]
 
 Measure: TypeAlias = Literal["date", "time", "duration", "truth", "decimal"]
@@ -605,42 +610,109 @@ def public_order(key: Hashable) -> tuple[str, str]:
 
 LARGEST_KEY = 10**3000
 """Python writes whole numbers of up to 4,300 digits."""
+MOST_DIGITS = 4000
+"""Of a decimal that equals a fraction."""
 
 
 def as_keys(labels: Iterable[Hashable], *, declared: bool = False) -> list[Hashable]:
-    """Labels as they are published, of equal ones the same.
+    """Labels as they are published: a function of the label alone, and of equal ones the same.
 
     1, 1.0 and True are one key, and so are 0.0 and -0.0: were it written as in the first of its
     rows, it would tell what one row holds.  Whole numbers are written as such, truth values among
-    them, other numbers as floats where they are equal to one, and times of any zone in UTC.
+    them, other numbers as floats where they are equal to one, else as decimals or fractions, and
+    times of any zone in UTC.  Text, bytes, dates, durations, UUIDs and tuples lose any class of
+    their own.  Enums stay; other objects may be equal and be written differently, and are missing.
 
     Args:
         labels: from `as_labels`.
         declared: whether the column declares their type, which they keep.
     """
     if declared:
-        return [0.0 if isinstance(each, float) and each == 0 else each for each in labels]
+        return [each if type(each) is str else _in_its_type(each) for each in labels]
     return [each if type(each) is str else _as_key(each) for each in labels]
 
 
+def as_written(chunk: Chunk, *, declared: bool) -> Chunk:
+    """A chunk in which cells are equal that are published as the same key.
+
+    Args:
+        chunk: of a column of keys.
+        declared: whether the column declares their type.
+    """
+    if is_arrow(chunk):
+        return with_one_zero(chunk)
+    if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
+        return chunk + 0.0 if chunk.dtype.kind == "f" else chunk
+    return as_keys(as_labels([chunk]), declared=declared)
+
+
+def with_one_zero(chunk: Any) -> Any:
+    """An Arrow array without a dictionary, in which -0.0 is 0.0, as it is to Python."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk
+    if not pa.types.is_floating(plain.type):
+        return plain
+    wide = plain.cast(pa.float32()) if pa.types.is_float16(plain.type) else plain
+    return pc.add(wide, pa.scalar(0.0, wide.type))
+
+
+def _in_its_type(label: Hashable) -> Hashable:
+    """A label of a declared column: of a decimal any number of zeros at the end may be stored."""
+    if isinstance(label, float) and label == 0:
+        return 0.0
+    if isinstance(label, Decimal) and label.is_finite():
+        return None if abs(label) >= LARGEST_KEY else _decimal_key(label)
+    return label
+
+
 def _as_key(label: Any) -> Hashable:
-    """One label; None for one that is missing or too long to be written."""
+    """One label; None for one that is missing, or cannot be written."""
     try:
-        if isinstance(label, tuple):
-            return tuple(map(_as_key, label))
-        if isinstance(label, str):
-            return str.__str__(label)
-        if isinstance(label, datetime):
-            return _in_utc(label)
-        return _number_key(label) if isinstance(label, Number | np.number | np.bool_) else label
+        return _written(label)
     except Exception:  # whatever an object does
         return None
+
+
+def _written(label: Any) -> Hashable:
+    match label:
+        case tuple():
+            return tuple(map(_as_key, label))
+        case str():
+            return str.__str__(label)
+        case bytes() | memoryview():
+            return bytes(label)
+        case np.datetime64() | np.timedelta64():
+            [moment] = _objects(np.array([label]))
+            return _object_key(moment)
+        case Number() | np.number() | np.bool_():
+            return _number_key(label)
+    return _object_key(label)
+
+
+def _object_key(label: Any) -> Hashable:
+    """A date, a time, a duration or a UUID without a class of its own; None for other objects."""
+    match label:
+        case datetime():
+            return _datetime_key(label)
+        case date():
+            return date(label.year, label.month, label.day)
+        case time():
+            return _time_key(label)
+        case timedelta():
+            fine = getattr(label, "nanoseconds", 0)
+            return label if fine else timedelta(label.days, label.seconds, label.microseconds)
+        case UUID():
+            return UUID(int=label.int)
+    return label if isinstance(label, Enum) else None
 
 
 def _number_key(label: Any) -> Hashable:
     number = label.item() if isinstance(label, np.generic) else label
     if isinstance(number, complex):
-        return number if number.imag else _number_key(number.real)
+        # -0.0 + 0.0 is 0.0
+        return number + 0.0 if number.imag else _number_key(number.real)
     if isinstance(number, float):
         return int(number) if number.is_integer() else float(number)
     if isinstance(number, Decimal) and not number.is_finite():
@@ -655,21 +727,54 @@ def _exact_key(number: Any) -> Hashable:
     if near == number:
         return near
     if isinstance(number, Decimal):
-        return _without_zeros(number)
-    return number if number.denominator < LARGEST_KEY else None
+        return _decimal_key(number)
+    return _fraction_key(Fraction(number.numerator, number.denominator))
 
 
-def _without_zeros(number: Decimal) -> Decimal:
-    """Without zeros at the end; `Decimal.normalize` would round it as well."""
+def _fraction_key(number: Fraction) -> Hashable:
+    """A fraction as the decimal that equals it, if one does."""
+    if number.denominator >= LARGEST_KEY:
+        return None
+    with localcontext(prec=MOST_DIGITS) as context:
+        context.traps[Inexact] = True
+        try:
+            return _decimal_key(Decimal(number.numerator) / Decimal(number.denominator))
+        except Inexact:
+            return number
+
+
+def _decimal_key(number: Decimal) -> Decimal:
+    """Without zeros at the end of its decimals; `Decimal.normalize` would round it as well."""
     sign, digits, exponent = number.as_tuple()
-    kept = len("".join(map(str, digits)).rstrip("0"))
-    return Decimal((sign, digits[:kept], int(exponent) + len(digits) - kept))
+    kept = "".join(map(str, digits)).rstrip("0")
+    if not kept:
+        return Decimal(0)
+    least = min(int(exponent) + len(digits) - len(kept), 0)
+    if least < 0:
+        return Decimal((sign, digits[: len(kept)], least))
+    return Decimal((sign, (*digits, *(0,) * int(exponent))[: len(digits) + int(exponent)], 0))
 
 
-def _in_utc(moment: datetime) -> datetime:
-    fine = getattr(moment, "nanosecond", 0)
-    plain = moment if fine or type(moment) is datetime else moment.to_pydatetime()  # type: ignore[attr-defined]
-    return plain if plain.tzinfo is None else plain.astimezone(UTC)
+def _datetime_key(moment: datetime) -> Hashable:
+    """In UTC if it has a zone; a nanosecond, which only pandas has, is kept with its class."""
+    if getattr(moment, "nanosecond", 0):
+        plain = moment
+    else:
+        day = (moment.year, moment.month, moment.day)
+        clock = (moment.hour, moment.minute, moment.second, moment.microsecond)
+        plain = datetime(*day, *clock, moment.tzinfo, fold=moment.fold)
+    if plain.utcoffset() is None:
+        return plain.replace(tzinfo=None, fold=0)
+    return plain.astimezone(UTC)
+
+
+def _time_key(moment: time) -> time:
+    """In UTC if it has a zone, on whichever day."""
+    plain = time(moment.hour, moment.minute, moment.second, moment.microsecond)
+    offset = moment.utcoffset()
+    if offset is None:
+        return plain
+    return (datetime.combine(date(2000, 1, 2), plain) - offset).time().replace(tzinfo=UTC)
 
 
 def missing_in(chunk: Chunk) -> NDArray[np.bool_]:

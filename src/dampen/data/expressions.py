@@ -215,6 +215,8 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 WORDS = ("and", "or", "not", "in", "is", "missing", "true", "false")
+RESERVED = frozenset({*WORDS, "none", "null"})
+"""Names of columns that stand between backticks."""
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 NO_CELL = "For missing cells write: ward is missing."
 INSTEAD = {
@@ -479,7 +481,7 @@ class _Parser:
         if token.kind == "name" and token.text.lower() in ("true", "false"):
             self.at += 1
             return Number(int(token.text.lower() == "true"), token)
-        if token.kind == "name" and token.text.lower() not in (*WORDS, "none", "null"):
+        if token.kind == "name" and token.text.lower() not in RESERVED:
             self.at += 1
             return Column(token.text, token)
         return self.refuse("a column, a number or a text", token)

@@ -58,6 +58,7 @@ from dampen.data.cells import ValueCounts, ValuesOf
 from dampen.data.columns import (
     as_keys,
     as_labels,
+    as_written,
     is_arrow,
     is_key,
     missing_in,
@@ -534,17 +535,18 @@ def weights_by_key(
     ids = _Ids()
     columns = [_Ids() for _ in names]
     needed: dict[str, Kind] = {**dict.fromkeys(names, "any"), unit: unit_kind(opened, unit)}
+    holds = {each.name: each.holds for each in opened.fields}
+    declared = [holds.get(name) is not None for name in names]
     with reading(opened.batches(needed)) as stream:
         for batch in stream:
             absent = [missing_in(batch[name]) for name in names]
             kept = np.flatnonzero(~np.logical_or.reduce([without_id(batch[unit]), *absent]))
             ids.add(taken(batch[unit], kept))
-            for name, column in zip(names, columns, strict=True):
-                column.add(taken(batch[name], kept))
-    holds = {each.name: each.holds for each in opened.fields}
-    keys, place = _numbered_keys(columns, [holds.get(name) is not None for name in names])
-    known = place >= 0
-    pairs = _paired(ids.codes(MOST_KEYS // max(len(keys), 1))[known], place[known], len(keys), 0)
+            for name, column, known in zip(names, columns, declared, strict=True):
+                column.add(as_written(taken(batch[name], kept), declared=known))
+    keys, place = _numbered_keys(columns, declared)
+    found = place >= 0
+    pairs = _paired(ids.codes(MOST_KEYS // max(len(keys), 1))[found], place[found], len(keys), 0)
     total = np.zeros(len(keys), dtype=np.int64)
     np.add.at(total, pairs.cell, weighing.weights(pairs))
     return {key: weight for key, weight in zip(keys, total.tolist(), strict=True) if weight}

@@ -488,7 +488,8 @@ class CountMethod:
         """The law of the numbers that come with the names, if any do."""
         if self.mechanism == JOINT:
             return ShiftLaw(1 / epsilon, least=0, noise=self.noise)
-        return MarginLaw(1 / epsilon, candidates) if self._shows_margin else None
+        several = candidates > 1  # one alone leads nobody
+        return MarginLaw(1 / epsilon, candidates) if self._shows_margin and several else None
 
     @property
     def _shows_margin(self) -> bool:
@@ -507,7 +508,7 @@ class CountMethod:
             found = [names[i] for i in several.places]
             told = dict(zip(names, several.numbers.tolist(), strict=True))
             return (found[0] if k is None else found), told
-        if self._shows_margin:
+        if self._law(epsilon, len(names)) is not None:
             best = winner(counts[:-1], epsilon, entropy)
             return (names[best.place] if k is None else [names[best.place]]), best.margin
         picked = select(selection, epsilon=epsilon, mechanism=self.mechanism, k=k, entropy=entropy)

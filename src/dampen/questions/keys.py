@@ -69,7 +69,14 @@ from dampen.core.selection import IntArray, Neighbours, Selection
 from dampen.core.thresholds import Threshold
 from dampen.core.zcdp import rho_within
 from dampen.data.cells import ANY_GROUP, LARGEST_TABLE
-from dampen.data.columns import as_keys, as_labels, is_arrow, is_key, public_order
+from dampen.data.columns import (
+    as_keys,
+    as_labels,
+    is_arrow,
+    is_key,
+    public_order,
+    with_one_zero,
+)
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import (
     Chunk,
@@ -290,7 +297,8 @@ class KeysMethod:
         threshold = self.threshold(epsilon)
         shown, noisy = threshold.published(counts, entropy)
         places = np.flatnonzero(shown)
-        published = list(zip(labels(places), noisy[places].tolist(), strict=True))
+        found = zip(labels(places), noisy[places].tolist(), strict=True)
+        published = [(key, count) for key, count in found if is_key(key)]
         # The order of the data is private, so equal counts need another one.
         published.sort(key=lambda pair: (-pair[1], *public_order(pair[0])))
         best = published[: self.k]
@@ -689,7 +697,7 @@ def _of_mapping(found: Mapping[Hashable, int]) -> tuple[IntArray, Labels]:
 def _labels(table: Any, declared: Sequence[bool]) -> list[Hashable]:
     """The keys of a table, tuples where they are of several columns."""
     columns = [
-        as_keys(table[name].to_pylist(), declared=known)
+        as_keys(as_labels([table[name]]), declared=known)
         for name, known in zip(table.column_names[:-1], declared, strict=True)
     ]
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
@@ -728,8 +736,7 @@ def _as_arrow(chunk: Chunk) -> Any:
     import pyarrow as pa
 
     if is_arrow(chunk):
-        dictionary = pa.types.is_dictionary(chunk.type)  # type: ignore[union-attr]
-        return chunk.dictionary_decode() if dictionary else chunk  # type: ignore[union-attr]
+        return with_one_zero(chunk)
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind in "iuUMmb":
         return pa.array(chunk)
     return None

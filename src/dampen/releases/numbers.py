@@ -37,6 +37,9 @@ p(0) <= (1 - a²) Σ_{t >= 1} p(t) a^(t-2), which follows from p(t) >= a^t p(0),
 attains M by 1.  That costs a factor a, makes M larger by 1, and can be undone, for j alone attains
 it then.  ∎
 
+The proof needs a second category: a noisy count with E alone is never below the true one.  So one
+category alone has no margin.
+
 The plain gap c_i + E_i - max (c_j + E_j) with a fixed order of ties is *not* private: at a gap of 0
 who wins tells who is before whom, and it loses 2ε.
 
@@ -636,21 +639,21 @@ def largest(noisy: IntArray, k: int, entropy: Entropy) -> list[int]:
 
 
 def winner(counts: IntArray, epsilon: Fraction, entropy: Entropy) -> Winner:
-    """The largest noisy count by permute-and-flip, and its margin: ε-DP."""
+    """The largest of two or more noisy counts by permute-and-flip, and its margin: ε-DP."""
     noisy: IntArray = counts + geometric(1 / epsilon, len(counts), entropy)
     return margin(noisy, random_order(len(counts), entropy))
 
 
 def margin(noisy: IntArray, order: IntArray) -> Winner:
-    """The winner and its margin, for noisy counts and an order of ties; the smaller one is first.
+    """The winner of two or more and its margin, for noisy counts and an order of ties.
 
-    Of one category alone the margin is its noisy count.
+    Of equal ones that with the smaller place in the order is first.
     """
     largest = np.flatnonzero(noisy == noisy.max())
     place = int(largest[order[largest].argmin()])
     others = noisy + (order < order[place])
     others = np.delete(others, place)
-    return Winner(place, int(noisy[place] - (others.max() if len(others) else 0)))
+    return Winner(place, int(noisy[place] - others.max()))
 
 
 def noise_for(price: Price) -> IntegerNoise:
