@@ -30,7 +30,7 @@ from dampen.schema import Schema
 from dampen.service.app import Service, application
 from dampen.service.cache import Cache
 from dampen.service.configuration import FileSource, load_configuration
-from dampen.service.questions import possible_questions, question_of
+from dampen.service.questions import example, possible_questions, question_of
 from dampen.service.workflow import Workflow
 
 MOST_MODULES = 35
@@ -298,3 +298,16 @@ def test_what_the_library_finds_by_itself_need_not_be_stated():
     schema = dampen.dataset("stays.csv", columns=columns).schema
     found = {"mean", "total", "tree", "regression-tree", "naive-bayes", "classifier"}
     assert found <= set(possible_questions(schema))
+
+
+@pytest.mark.parametrize("half", [dampen.number(dates=True), dampen.number(lower=0)])
+def test_a_histogram_needs_values_or_both_ends_of_a_column(half):
+    def schema_of(**columns):
+        return dampen.dataset("stays.csv", columns=columns).schema
+
+    assert "histogram" not in possible_questions(schema_of(born=half))
+    assert example(schema_of(born=half, ward=["A"]), "histogram") == {
+        "value": "ward",
+        "epsilon": "1",
+    }
+    assert example(schema_of(born=half, days=dampen.number(0, 9)), "histogram") is not None

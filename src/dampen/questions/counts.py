@@ -180,7 +180,7 @@ class HistogramQuestion:
         "labels",
         "Public list of the categories.",
         default=None,
-        fact=Fact("values", of="value", either=True),
+        fact=Fact("values", of="value", either="values"),
     )
     bins: int | Sequence[Exact] | None = parameter(
         "count",
@@ -191,13 +191,13 @@ class HistogramQuestion:
         "exact",
         "Public lower end of the numbers; smaller ones are counted in the first bin.",
         default=None,
-        fact=Fact("lower", of="value", either=True),
+        fact=Fact("lower", of="value", either="range"),
     )
     upper: Exact | None = parameter(
         "exact",
         "Public upper end of the numbers; larger ones are counted in the last bin.",
         default=None,
-        fact=Fact("upper", of="value", either=True),
+        fact=Fact("upper", of="value", either="range"),
     )
     by: str | None = by_parameter("histogram")
     groups: Sequence[Hashable] | None = groups_parameter()

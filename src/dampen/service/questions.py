@@ -322,7 +322,7 @@ def _shown(name: str, each: Parameter) -> dict[str, Any]:
 
 
 def _facts_of_column(name: str, each: Parameter) -> list[Fact]:
-    """The facts that a column must have to be asked for; of those marked `either`, one."""
+    """The facts that a column must have to be asked for; of alternatives, all of one."""
     facts = (fact for _, fact in _declared_facts(name) if fact.of == each.name)
     return [fact for fact in facts if not fact.optional]
 
@@ -404,9 +404,10 @@ def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any
 
 
 def _has_facts(schema: Schema, needed: Sequence[Fact], column: str) -> bool:
-    known = {fact: fact_of(schema, fact, {fact.of: column}) is not None for fact in needed}
-    either = [known[fact] for fact in needed if fact.either]
-    return all(known[fact] for fact in needed if not fact.either) and (not either or any(either))
+    """Whether a column has all facts that have no alternative, and all of one alternative."""
+    lacking = {f.either for f in needed if fact_of(schema, f, {f.of: column}) is None}
+    alternatives = {fact.either for fact in needed if fact.either}
+    return "" not in lacking and (not alternatives or bool(alternatives - lacking))
 
 
 def _first(values: Iterable[Any], without: Sequence[Any]) -> Any:
