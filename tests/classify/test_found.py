@@ -636,3 +636,25 @@ def test_kinds_follow_from_declared_types():
     search = Search({"a": "whole", "b": "text"}, None, Fraction(1, 10**6), counts_rows=True)
     assert search.needed_delta == Fraction(1, 10**6)
     assert Search({"a": "whole"}, None, Fraction(1, 10**6), counts_rows=True).needed_delta == 0
+
+
+@pytest.mark.parametrize(
+    "born", [dampen.number(dates=True), dampen.number("1950-01-01", "2009-12-31")]
+)
+@pytest.mark.parametrize("kind", ["csv", "text", "dates", "datetime64"])
+def test_trees_read_the_dates_that_a_data_set_states(tmp_path, born, kind):
+    days = [date(1950 + i % 60, 1 + i % 12, 1 + i % 28) for i in range(3000)]
+    old = np.where([day.year < 1980 for day in days], "yes", "no")
+    frame = pd.DataFrame({"born": [str(day) for day in days], "old": old})
+    data = frame if kind == "text" else frame.assign(born=days)
+    if kind == "csv":
+        data = tmp_path / "born.csv"
+        frame.to_csv(data, index=False)
+    if kind == "datetime64":
+        data = frame.assign(born=pd.to_datetime(frame.born))
+    stated = dampen.dataset(data, columns={"born": born, "old": CLASSES})
+    release = stated.tree(target="old", epsilon=10)
+    tree = TreeClassifier.from_json(release.to_json())
+    assert release.answer["domains"][0]["days"]
+    new = pd.DataFrame({"born": ["1955-03-04", "2001-05-06"]})
+    assert tree.predict(new).tolist() == ["yes", "no"]

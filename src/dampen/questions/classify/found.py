@@ -94,6 +94,7 @@ from dampen.questions.classify.encoding import (
     Categories,
     Domain,
     cell_of,
+    days_of,
     is_text,
     mixed,
     numbers_of,
@@ -903,7 +904,8 @@ class Tallies:
         size = len(next(iter(batch.values())))
         states: dict[str, IntArray] = {}
         for name, parts in self._parts.items():
-            numbers = numbers_of(batch[name])
+            chunk = batch[name]
+            numbers = days_of(chunk) if self.kinds[name] == "days" else numbers_of(chunk)
             parts.append(Tally.of(numbers))
             states[name] = (~np.isnan(numbers)).astype(np.int64)
         held = np.zeros(size, dtype=bool)

@@ -1056,6 +1056,8 @@ def supervision(
 def _kind(domains: Domains, name: str, declared: ColumnKind) -> ColumnKind:
     """The kind of a column without a domain, from its type or from a schema."""
     stated = domains.get(name) if isinstance(domains, Mapping) else None
+    if declared in ("either", "text") and isinstance(stated, facts.Numbers) and stated.dates:
+        return "days"
     if declared != "either" or stated is None:
         return declared
     return "numbers" if isinstance(stated, facts.Numbers) else "text"
