@@ -213,6 +213,25 @@ def test_every_cell_has_a_number_or_none(measure):
     assert np.isnan(as_measured(np.array([1.0]), measure)).all()
 
 
+@pytest.mark.parametrize("bound", ["2020-01-31", date(2020, 1, 31), timedelta(days=1)])
+def test_dates_are_no_ends_of_declared_numbers(bound):
+    frame = pd.DataFrame({"days": [1.0, 2.0] * 50, "ward": ["A", "B"] * 50})
+    told = "'days' holds numbers. State its ends and thresholds as numbers."
+    with pytest.raises(ParameterError, match=told):
+        dampen.percentile(frame, "days", p=50, lower=bound, epsilon=1)
+    with pytest.raises(ParameterError, match=told):
+        dampen.groups_above(frame, "days", by="ward", groups=["A", "B"], threshold=bound, epsilon=1)
+
+
+def test_dates_and_durations_are_not_confused():
+    spans = np.arange(100).astype("m8[s]")
+    with pytest.raises(ParameterError, match="holds durations. State .* in seconds, or as"):
+        dampen.percentile(spans, p=50, lower="2020-01-31", epsilon=1)
+    days = np.datetime64("2020-01-01") + np.arange(100)
+    with pytest.raises(ParameterError, match="holds dates. State .* as dates"):
+        dampen.percentile(days, p=50, lower=timedelta(days=1), epsilon=1)
+
+
 def test_bounds_are_numbers():
     for moment in (date(1999, 12, 31), datetime(2020, 2, 29, 13, 30)):
         kind = "time" if isinstance(moment, datetime) else "date"

@@ -65,6 +65,7 @@ __all__ = [
     "as_bound",
     "as_keys",
     "as_labels",
+    "as_measured",
     "as_names",
     "as_number",
     "as_numbers",
@@ -135,12 +136,7 @@ def measure_of(
     if isinstance(opened, MeasuredTable) and opened.column == column:
         return opened.measure
     declared = _of_type(opened, column, bounds)
-    plain = [each for each in bounds if each is not None and as_bound(each) is each]
-    if plain and declared in ("date", "time"):
-        raise ParameterError(
-            f"Column {column!r} holds dates. State its ends and thresholds as dates, such as "
-            "'2019-01-31'."
-        )
+    _check_bounds(opened, column, bounds, declared)
     if kind is None:
         return declared
     if declared not in (None, KINDS[kind]) or _holds_numbers(opened, column):
@@ -148,6 +144,32 @@ def measure_of(
             f"Expected kind= of a column without a declared type; leave it out for {column!r}."
         )
     return KINDS[kind]
+
+
+def _check_bounds(
+    opened: Opened, column: str, bounds: Sequence[Any], declared: Measure | None
+) -> None:
+    """Refuses public values of another type than the declared one of the column.
+
+    Raises:
+        ParameterError: if there is one.
+    """
+    plain = [each for each in bounds if each is not None and as_bound(each) is each]
+    stated = measure_of_bounds([each for each in bounds if as_bound(each) is not each])
+    if declared in ("date", "time") and (plain or stated == "duration"):
+        raise ParameterError(
+            f"Column {column!r} holds dates. State its ends and thresholds as dates, such as "
+            "'2019-01-31'."
+        )
+    if declared == "duration" and stated in ("date", "time"):
+        raise ParameterError(
+            f"Column {column!r} holds durations. State its ends and thresholds in seconds, or as "
+            "durations, such as datetime.timedelta(hours=1)."
+        )
+    if declared is None and stated is not None and _holds_numbers(opened, column):
+        raise ParameterError(
+            f"Column {column!r} holds numbers. State its ends and thresholds as numbers."
+        )
 
 
 def shown_as(opened: Opened, column: str, measure: Measure | None) -> Measure | None:
