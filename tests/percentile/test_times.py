@@ -225,10 +225,10 @@ def test_dates_are_no_ends_of_declared_numbers(bound):
 
 def test_dates_and_durations_are_not_confused():
     spans = np.arange(100).astype("m8[s]")
-    with pytest.raises(ParameterError, match="holds durations. State .* in seconds, or as"):
+    with pytest.raises(ParameterError, match=r"holds durations\. State .* in seconds, or as"):
         dampen.percentile(spans, p=50, lower="2020-01-31", epsilon=1)
     days = np.datetime64("2020-01-01") + np.arange(100)
-    with pytest.raises(ParameterError, match="holds dates. State .* as dates"):
+    with pytest.raises(ParameterError, match=r"holds dates\. State .* as dates"):
         dampen.percentile(days, p=50, lower=timedelta(days=1), epsilon=1)
 
 
