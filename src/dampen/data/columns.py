@@ -560,6 +560,10 @@ def is_missing(value: Any) -> bool:
     return type(value).__name__ == "NAType" or not _is_hashable(value)
 
 
+MOST_LISTED = 10**7
+"""Labels of a range: more of them would not fit into memory."""
+
+
 def public_labels(labels: Any, what: str) -> tuple[Hashable, ...]:
     """A public list of groups or categories in its order, numpy's scalars as plain ones.
 
@@ -573,6 +577,12 @@ def public_labels(labels: Any, what: str) -> tuple[Hashable, ...]:
     if isinstance(labels, str | bytes | Set | Mapping) or not isinstance(labels, Collection):
         raise ParameterError(
             f"Expected {what}= to be a list, such as ['A', 'B'], got {a_thing(labels)}."
+        )
+    if isinstance(labels, range) and abs(labels.stop - labels.start) > MOST_LISTED:
+        raise ParameterError(
+            f"Expected a list of at most {MOST_LISTED:,} {what}, got a longer range. The most "
+            "frequent of so many whole numbers need no list: pass "
+            f"categories=dampen.universe(integers=({labels.start}, {labels.stop - 1}))."
         )
     listed = tuple(labels.tolist() if hasattr(labels, "tolist") else labels)
     if not listed:
