@@ -73,7 +73,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -564,6 +564,10 @@ class TotalQuestion:
             )
         return opened
 
+    def of_types(self, source: Opened, /) -> "TotalQuestion":
+        """With the range of truth values, 0 and 1, where the column holds such."""
+        return with_range_of_truth(self, source)
+
     def method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         noise = noise_for(price)
         way = PublicSizeMethod if of_public_size(self, schema) else TotalMethod
@@ -632,6 +636,10 @@ class MeanQuestion:
         opened = open_table(data, header=header, table=table, where=self.where, value=self.value)
         return self.column.opened(opened)
 
+    def of_types(self, source: Opened, /) -> "MeanQuestion":
+        """With the range of truth values, 0 and 1, where the column holds such."""
+        return with_range_of_truth(self, source)
+
     def method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         noise = noise_for(price)
         way = PublicSizeMethod if of_public_size(self, schema) else MeanMethod
@@ -660,6 +668,16 @@ class MeanQuestion:
     def column(self) -> "Numbers":
         """The column with its public grid and groups."""
         return Numbers.of(self)
+
+
+AnyRanged = TypeVar("AnyRanged", TotalQuestion, MeanQuestion)
+
+
+def with_range_of_truth(asked: AnyRanged, source: Opened) -> AnyRanged:
+    """The question with 0 and 1 as ends of truth values that nobody stated."""
+    if asked.column.measure(source) != "truth" or (asked.lower, asked.upper) != (None, None):
+        return asked
+    return replace(asked, lower=0, upper=1, step=asked.step or 1)
 
 
 @dataclass(frozen=True)

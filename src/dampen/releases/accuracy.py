@@ -299,21 +299,25 @@ def by_distance(
     return Accuracy(error, unit, sentence, usual=float(evenly))
 
 
-def too_few(what: str = "rows", groups: tuple[int, int] | None = None) -> Accuracy:
+def too_few(
+    what: str = "rows", groups: tuple[int, int] | None = None, *, several: bool = False
+) -> Accuracy:
     """The accuracy of a percentile that was not answered, because the rows are too few.
 
     Args:
         what: is too few, "rows" or "people".
         groups: in how many of how many groups; None where there are no groups.
+        several: whether several percentiles were asked for; some of them may have an answer.
 
     >>> print(too_few(groups=(2, 5)).sentence.partition(":")[0])
     There are too few rows in 2 of 5 groups for an answer at this ε
     """
     where = "" if groups is None else f" in {groups[0]} of {groups[1]} groups"
+    answer = "an answer to every percentile" if several else "an answer"
     return Accuracy(
         None,
         "ranks",
-        f"There are too few {what}{where} for an answer at this ε: it could lie far outside the "
+        f"There are too few {what}{where} for {answer} at this ε: it could lie far outside the "
         "data. Use a larger ε, ask for a percentile nearer to 50, or state lower= and upper=.",
         chance=groups is None or groups[0] == groups[1],
     )

@@ -1490,11 +1490,12 @@ class UnboundedMethod:
         answers = [self._values(column, epsilon, entropy, self._rows_each) for column in columns]
         if lookup is not None:
             lacking = sum(map(self._lacks, answers))
-            few = too_few(groups=(lacking, len(answers)))
-            told = of_numbers(few, source, self.column) if lacking else None
+            few = too_few(groups=(lacking, len(answers)), several=self.several)
+            told = self._told(few, answers, source) if lacking else None
             return Drawn(dict(zip(lookup.groups, answers, strict=True)), accuracy=told)
         if self.neighbours is not Neighbours.REPLACE_ONE:
-            told = of_numbers(too_few(), source, self.column) if self._lacks(answers[0]) else None
+            few = too_few(several=self.several)
+            told = self._told(few, answers, source) if self._lacks(answers[0]) else None
             return Drawn(answers[0], accuracy=told)
         return Drawn(answers[0], {"n": n}, self.accuracy(epsilon, n))
 
@@ -1506,15 +1507,16 @@ class UnboundedMethod:
         n = max(column.n + noise, 0)
         shown = {"epsilon_for_rows": decimal_text(part * epsilon)}
         needed = Fraction(ENOUGH) / (COUNTING * part * epsilon)
-        few = of_numbers(self._few(n, epsilon), source, self.column)
+        few = self._few(n, epsilon)
         if n < needed * STOP:
             nothing = [None] * len(self.points) if self.several else None
-            return Drawn(nothing, shown, few)
+            return Drawn(nothing, shown, of_numbers(few, source, self.column))
 
         def rest(bits: Entropy) -> Drawn:
             left = (1 - part) * epsilon
             found = self._values(column, left, bits, n)
-            told = few if self._lacks(found) else self._known_later(n, left)
+            lacks = self._lacks(found)
+            told = self._told(few, [found], source) if lacks else self._known_later(n, left)
             return Drawn(found, shown, told)
 
         return rest
@@ -1528,10 +1530,16 @@ class UnboundedMethod:
     def _lacks(self, found: Any) -> bool:
         return found is None or (self.several and None in found)
 
+    def _told(self, few: Accuracy, found: list[Any], source: Opened) -> Accuracy:
+        """The accuracy where an answer is missing; if all are, the column may hold no numbers."""
+        each = [value for values in found for value in (values if self.several else [values])]
+        nothing = all(value is None for value in each)
+        return of_numbers(few, source, self.column) if nothing else few
+
     def _few(self, n: int, epsilon: Fraction) -> Accuracy:
         """The accuracy for a noisy number of rows where a percentile was not answered."""
         noise = ceil(3 / (self.counting * epsilon))
-        return self._too_few(n, epsilon, noise=noise) or too_few()
+        return self._too_few(n, epsilon, noise=noise) or too_few(several=self.several)
 
     @property
     def _shares(self) -> list[Fraction]:
