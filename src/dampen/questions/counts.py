@@ -264,8 +264,8 @@ class HistogramQuestion:
             return Bins(edges, (self.lower, self.upper))
         raise ParameterError(
             "Expected categories=, the public list of them, or for numbers lower= and upper=, "
-            "their public ends, with bins=. If nobody can list the categories, ask "
-            f"dampen.keys(data, {self.value!r}, delta='1e-6', epsilon=...)."
+            "their public ends, with bins=. If nobody can list the categories, ask for the keys of "
+            f"{self.value!r} with a delta, such as '1e-6'."
         )
 
     @cached_property
