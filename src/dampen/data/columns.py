@@ -37,6 +37,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import repeat
+from math import floor
 from numbers import Number, Real
 from typing import Any, Literal, TypeAlias
 
@@ -59,6 +60,7 @@ from dampen.errors import MISSING, OTHER, RULES, ParameterError, a_thing, did_yo
 
 __all__ = [
     "DAY",
+    "WHOLE",
     "Bound",
     "Lookup",
     "Measure",
@@ -72,6 +74,7 @@ __all__ = [
     "as_step",
     "clipped",
     "finite_range",
+    "holds_whole",
     "in_own_type",
     "is_arrow",
     "is_key",
@@ -88,8 +91,8 @@ __all__ = [
     "typed",
 ]
 
-Measure: TypeAlias = Literal["date", "time", "duration", "truth", "decimal"]
-"""What a number of such a column stands for; a decimal is read as a number and shown as it is."""
+Measure: TypeAlias = Literal["date", "time", "duration", "truth", "decimal", "whole"]
+"""What a number of such a column stands for; decimals and whole numbers are read as numbers."""
 
 Bound: TypeAlias = str | float | date | timedelta
 """A public end of the values of a column, or their distance."""
@@ -107,6 +110,8 @@ TYPES: tuple[tuple[str, Measure], ...] = (
     ("bool", "truth"),
 )
 """How the names of types begin, in numpy, pandas, polars, Arrow and databases."""
+WHOLE = ("int", "uint", "bigint", "smallint", "tinyint", "hugeint")
+"""How the names of types of whole numbers begin, in lower case."""
 
 
 KINDS: Mapping[str, Measure] = {
@@ -180,9 +185,18 @@ def shown_as(opened: Opened, column: str, measure: Measure | None) -> Measure | 
         column: its name.
         measure: what the numbers of the column stand for.
     """
-    declared = next((each.type for each in opened.fields if each.name == column), None) or ""
-    exact = declared.lower().startswith(("decimal", "numeric"))
+    exact = _declared(opened, column).startswith(("decimal", "numeric"))
     return "decimal" if measure is None and exact else measure
+
+
+def holds_whole(opened: Opened, column: str) -> bool:
+    """Whether a column is declared as whole numbers; no row is read."""
+    return _holds_numbers(opened, column) and _declared(opened, column).startswith(WHOLE)
+
+
+def _declared(opened: Opened, column: str) -> str:
+    declared = next((each.type for each in opened.fields if each.name == column), None)
+    return (declared or "").lower()
 
 
 def _holds_numbers(opened: Opened, column: str) -> bool:
@@ -268,6 +282,8 @@ def in_own_type(number: float | Fraction, measure: Measure) -> Any:
     """
     if measure == "decimal":
         return Decimal(str(number))
+    if measure == "whole":
+        return floor(Fraction(number) + Fraction(1, 2))
     if measure == "truth":
         return bool(number >= 0.5)
     if measure == "duration":

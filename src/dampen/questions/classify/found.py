@@ -83,7 +83,7 @@ import numpy as np
 from dampen.core.sampling import Entropy, discrete_laplace, uniform_below, weighted_best
 from dampen.core.selection import FloatArray, IntArray
 from dampen.core.thresholds import Threshold
-from dampen.data.columns import as_labels
+from dampen.data.columns import WHOLE, as_labels
 from dampen.data.source import Batch, Field, Kind
 from dampen.epsilon import decimal_text
 from dampen.errors import MISSING, RULES, ParameterError
@@ -181,7 +181,6 @@ HASH_WEIGHTS = (4, 1, 1)
 DIGITS = 2.0**17
 """Numbers are rounded to so many parts of a power of two before bins are chosen for them."""
 SIZES = (1, 2, 5)
-WHOLE = ("int", "uint", "bigint", "smallint", "tinyint", "hugeint")
 TIMES = ("date", "timestamp", "duration", "timedelta")
 """How the names of types of days and of spans of time begin."""
 
