@@ -49,6 +49,7 @@ __all__ = [
     "by_sides",
     "by_tail",
     "by_threshold",
+    "counted_in_part",
     "even_distance",
     "in_unit",
     "lead",
@@ -419,6 +420,21 @@ def by_threshold(
         f"most {counted(farthest, unit)} off."
     )
     return Accuracy(float(found), unit, sentence)
+
+
+def counted_in_part(told: Accuracy, full: int, what: str) -> Accuracy:
+    """The accuracy of counts of persons who count in full in so many groups or values.
+
+    >>> print(counted_in_part(Accuracy(7.0, "people", "At most 7 off."), 1, "group"))
+    At most 7 off. A person in several groups counts in part in each; state groups_per_unit= of \
+the data set if most are in several.
+    """
+    has, each, are = ("with", "for", "have") if what == "value" else ("in", "in", "are in")
+    many = "several" if full == 1 else f"more than {full}"
+    state = f"; state groups_per_unit= of the data set if most {are} several"
+    hint = state if full == 1 else ""
+    part = f"A person {has} {many} {what}s counts in part {each} each{hint}."
+    return replace(told, sentence=f"{told.sentence} {part}")
 
 
 def by_likeliest(
