@@ -658,3 +658,33 @@ def test_trees_read_the_dates_that_a_data_set_states(tmp_path, born, kind):
     assert release.answer["domains"][0]["days"]
     new = pd.DataFrame({"born": ["1955-03-04", "2001-05-06"]})
     assert tree.predict(new).tolist() == ["yes", "no"]
+
+
+def test_classes_are_of_the_type_of_y():
+    X, y = frame(60)
+    codes = (pd.Series(y) == "yes").astype(int)
+    model = TreeClassifier(5, classes=["0", "1"], delta="1e-6")
+    with pytest.raises(ParameterError, match=r"Expected classes as they stand in y, .* int64; got"):
+        model.fit(X, codes)
+    with pytest.raises(ParameterError, match="got numbers"):
+        TreeClassifier(5, classes=[0, 1]).fit(X, np.array(y))
+    with pytest.raises(ParameterError, match=r"holds truth values. Expected classes=\[True"):
+        TreeClassifier(5, classes=["True", "False"]).fit(X, codes == 1)
+    for classes in ([0, 1], [0.0, 1.0], [False, True], np.array([0, 1])):
+        assert TreeClassifier(5, classes=classes).fit(X, codes).classes_.tolist() == [0, 1]
+    assert TreeClassifier(5, classes=["0", "1"]).fit(X, list(codes)) is not None
+
+
+def test_a_name_in_place_of_y_is_told_about_fit_table():
+    X, y = frame(60)
+    told = r"got a str\. To name a column, call fit_table\(table, target='sick'\)\."
+    with pytest.raises(ParameterError, match=told):
+        TreeClassifier(5, classes=CLASSES).fit(X.assign(sick=y), "sick")
+
+
+def test_public_data_with_missing_numbers_is_told_what_reads_them():
+    X = pd.DataFrame({"age": [1.0, np.nan] * 50})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dampen.PrivacyLeakWarning)
+        with pytest.raises(dampen.DataError, match=r"Leave out public='data', or pass domains="):
+            TreeClassifier(5, public="data").fit(X, ["no", "yes"] * 50)

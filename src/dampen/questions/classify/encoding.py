@@ -437,7 +437,11 @@ def leaked_domain(chunks: Sequence[Chunk]) -> Domain:
     if numbers is None:
         return Categories(sorted(set(map(_plain, labels)), key=str))
     if not np.isfinite(numbers).all():
-        raise DataError("Expected numbers only; some are NaN or infinite (inf).")
+        raise DataError(
+            "Expected numbers only where public='data' reads the range; some are NaN or infinite "
+            "(inf). Leave out public='data', or pass domains= such as dampen.bins(0, 90, "
+            "missing='own')."
+        )
     low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
     # Halves, because the whole range may be beyond all floats; the end bins are open anyway.
     edges = np.unique(2 * np.linspace(low / 2, high / 2, LEAKED_BINS + 1)).tolist()

@@ -582,9 +582,8 @@ def _by_batch(
 
 
 LACKING = (
-    "Expected classes= (or lower= and upper=), and domains= and max_rows= too for a plan without a "
-    "table. Pass the table, plan(X), for what is to be found: only its columns and their types are "
-    "looked at."
+    "A plan without a table needs domains=, max_rows= and classes= (or lower= and upper=). Or pass "
+    "the table, plan(X): only the names and types of its columns are looked at."
 )
 MANY = 8
 """From so many classes on, naive Bayes is considered."""
