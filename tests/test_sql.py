@@ -104,7 +104,10 @@ def test_not_stands_at_no_comparison(where, meant):
         ("SELECT * FROM stays", r"\* cannot be asked"),
         ("SELECT days FROM stays", "would show rows"),
         ("SELECT days, COUNT(*) FROM stays", "would show rows"),
-        ("DROP TABLE stays", "Expected a SELECT, got DROP"),
+        ("DROP TABLE stays", "Expected a SELECT statement, got DROP"),
+        ("SELEC ward", "Expected a SELECT statement. Ask for"),
+        ("SELECT MAX(days) FROM stays", r"PERCENTILE_CONT\(0.99\) WITHIN GROUP \(ORDER BY days\)"),
+        ("SELECT MIN(days) FROM stays", r"One row decides MIN\(days\).*PERCENTILE_CONT\(0.01\)"),
         ("SELECT COUNT(*) FROM stays; DROP TABLE stays", "one statement, got 2"),
         ("SELECT COUNT(*) FROM stays JOIN b USING (x)", "JOIN"),
         ("SELECT COUNT(*) FROM stays, b", "JOIN"),
@@ -171,6 +174,10 @@ def test_delta_finds_groups_without_a_list(grouped):
         stays.sql(f"{statement} OPTIONS(epsilon=2, delta=0.000001)", delta="1e-6")
     with pytest.raises(dampen.ParameterError, match=r"groups=.*delta="):
         stays.sql(statement, epsilon=2)
+    known = dampen.dataset(rows, unit="patient", columns={**columns, "ward": []})
+    with pytest.raises(dampen.ParameterError, match=r"values of ward\. Pass delta="):
+        known.sql(statement, epsilon=2)
+    assert set(known.sql(statement, epsilon=2, delta="1e-6").answer) == {"A", "B"}
 
 
 def test_delta_is_left_alone_where_groups_are_listed(stays):

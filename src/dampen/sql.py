@@ -120,8 +120,11 @@ class Statement:
         declared = {key: _declared(value, folded) for key, value in known.items()}
         stated = {**self.stated, **declared}
         offered = self.delta if delta is None else delta
-        if offered is not None and _finds_values(self.question, stated, schema):
-            stated["delta"] = offered
+        if _finds_values(self.question, stated, schema):
+            if offered is None:
+                _check_undeclared(self.question, stated, schema)
+            else:
+                stated["delta"] = offered
         return replace(self, stated=stated)
 
     def _check_counted(self, schema: "Schema") -> None:
@@ -140,6 +143,21 @@ def _finds_values(question: str, stated: Mapping[str, Any], schema: "Schema") ->
         return False
     names = grouped if isinstance(grouped, list) else [grouped]
     return not all(getattr(schema.columns.get(name), "values", ()) for name in names)
+
+
+def _check_undeclared(question: str, stated: Mapping[str, Any], schema: "Schema") -> None:
+    """Refuses groups that the data set declares without their values, if nothing finds them.
+
+    Raises:
+        ParameterError: if they are.
+    """
+    grouped = stated["value" if question == "most-frequent" else "by"]
+    names = grouped if isinstance(grouped, list) else [grouped]
+    if all(name in schema.columns for name in names):
+        raise ParameterError(
+            f"The data set does not list the values of {', '.join(names)}. Pass delta=, such as "
+            "'1e-6': a share of epsilon then finds them. Or list them among its facts."
+        )
 
 
 def parse(statement: str) -> Statement:
@@ -197,7 +215,9 @@ def _select(statement: str) -> "exp.Select":
         raise ParameterError(f"Expected one statement, got {len(found)}.")
     [select] = found
     if not isinstance(select, exp.Select):
-        raise ParameterError(f"Expected a SELECT, got {_word(select)}. {NEAREST}")
+        known = isinstance(select, exp.DDL | exp.DML | exp.Drop | exp.Query)
+        got = f", got {_word(select)}" if known else ""
+        raise ParameterError(f"Expected a SELECT statement{got}. {NEAREST}")
     if _depth(select) > DEEPEST:
         raise ParameterError("Expected a statement with fewer nested parts.")
     return select
@@ -507,6 +527,12 @@ def _aggregate(node: "exp.Expression") -> _Aggregate:
         return _within_group(node)
     if isinstance(node, exp.PercentileCont | exp.PercentileDisc) and node.args.get("expression"):
         return _Aggregate("percentile", _column(node.this), _percent(node.expression))
+    if isinstance(node, exp.Max | exp.Min):
+        share = "0.99" if isinstance(node, exp.Max) else "0.01"
+        raise ParameterError(
+            f"One row decides {_shown(node)}, so no private answer is near it. Ask for "
+            f"PERCENTILE_CONT({share}) WITHIN GROUP (ORDER BY {node.this.sql()})."
+        )
     raise _not_private(_shown(node))
 
 

@@ -102,7 +102,7 @@ def test_parameters_first():
         Classifier(classes=range(9)).fit(X, y)
     with pytest.raises(ParameterError, match=r"classes=\[\.\.\.\].*\['no', 'yes'\]"):
         Classifier(1).fit(X, y)
-    with pytest.raises(ParameterError, match="for a plan"):
+    with pytest.raises(ParameterError, match="A plan without a table needs domains="):
         Classifier(1).plan()
     with pytest.raises(ParameterError, match="JSON of a release"):
         Classifier.from_json("{}")
@@ -131,5 +131,5 @@ def test_the_plan_of_naive_bayes_says_what_its_noise_amounts_to():
         "Naive Bayes for epsilon 2: 2 attributes, 6 values, 9 classes",
         "  54 counts, each with noise of standard deviation 1.36 rows",
     ]
-    with pytest.raises(ParameterError, match="for a plan"):
+    with pytest.raises(ParameterError, match="A plan without a table needs domains="):
         NaiveBayesClassifier(1).plan()

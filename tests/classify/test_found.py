@@ -629,3 +629,55 @@ def test_kinds_follow_from_declared_types():
     search = Search({"a": "whole", "b": "text"}, None, Fraction(1, 10**6), counts_rows=True)
     assert search.needed_delta == Fraction(1, 10**6)
     assert Search({"a": "whole"}, None, Fraction(1, 10**6), counts_rows=True).needed_delta == 0
+
+
+@pytest.mark.parametrize(
+    "born", [dampen.number(dates=True), dampen.number("1950-01-01", "2009-12-31")]
+)
+@pytest.mark.parametrize("kind", ["csv", "text", "dates", "datetime64"])
+def test_trees_read_the_dates_that_a_data_set_states(tmp_path, born, kind):
+    days = [date(1950 + i % 60, 1 + i % 12, 1 + i % 28) for i in range(3000)]
+    old = np.where([day.year < 1980 for day in days], "yes", "no")
+    frame = pd.DataFrame({"born": [str(day) for day in days], "old": old})
+    data = frame if kind == "text" else frame.assign(born=days)
+    if kind == "csv":
+        data = tmp_path / "born.csv"
+        frame.to_csv(data, index=False)
+    if kind == "datetime64":
+        data = frame.assign(born=pd.to_datetime(frame.born))
+    stated = dampen.dataset(data, columns={"born": born, "old": CLASSES})
+    release = stated.tree(target="old", epsilon=10)
+    tree = TreeClassifier.from_json(release.to_json())
+    assert release.answer["domains"][0]["days"]
+    new = pd.DataFrame({"born": ["1955-03-04", "2001-05-06"]})
+    assert tree.predict(new).tolist() == ["yes", "no"]
+
+
+def test_classes_are_of_the_type_of_y():
+    X, y = frame(60)
+    codes = (pd.Series(y) == "yes").astype(int)
+    model = TreeClassifier(5, classes=["0", "1"], delta="1e-6")
+    with pytest.raises(ParameterError, match=r"Expected classes as they stand in y, .* int64; got"):
+        model.fit(X, codes)
+    with pytest.raises(ParameterError, match="got numbers"):
+        TreeClassifier(5, classes=[0, 1]).fit(X, np.array(y))
+    with pytest.raises(ParameterError, match=r"holds truth values. Expected classes=\[True"):
+        TreeClassifier(5, classes=["True", "False"]).fit(X, codes == 1)
+    for classes in ([0, 1], [0.0, 1.0], [False, True], np.array([0, 1])):
+        assert TreeClassifier(5, classes=classes).fit(X, codes).classes_.tolist() == [0, 1]
+    assert TreeClassifier(5, classes=["0", "1"]).fit(X, list(codes)) is not None
+
+
+def test_a_name_in_place_of_y_is_told_about_fit_table():
+    X, y = frame(60)
+    told = r"got a str\. To name a column, call fit_table\(table, target='sick'\)\."
+    with pytest.raises(ParameterError, match=told):
+        TreeClassifier(5, classes=CLASSES).fit(X.assign(sick=y), "sick")
+
+
+def test_public_data_with_missing_numbers_is_told_what_reads_them():
+    X = pd.DataFrame({"age": [1.0, np.nan] * 50})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dampen.PrivacyLeakWarning)
+        with pytest.raises(dampen.DataError, match=r"Leave out public='data', or pass domains="):
+            TreeClassifier(5, public="data").fit(X, ["no", "yes"] * 50)

@@ -63,3 +63,19 @@ def test_columns_choose_what_a_model_predicts_from():
     tree = dampen.TreeClassifier("50", **PUBLIC).fit_table(TABLE, target="c", columns=["z"])
     assert tree.feature_names_in_.tolist() == ["z"]
     assert tree.predict({"z": [1.0, 5.0]}).tolist() == ["no", "yes"]
+
+
+def test_a_released_model_is_shown_by_how_it_is_read():
+    data = {"x": [0, 1] * 300, "old": ["no", "yes"] * 300}
+    held = dampen.dataset(data, columns={"old": ["no", "yes"], "x": dampen.number(0, 1)})
+    for name, reader in (("tree", "TreeClassifier"), ("naive_bayes", "NaiveBayesClassifier")):
+        release = getattr(held, name)(target="old", epsilon=5)
+        told = f"dampen.{reader}.from_json(release.to_json()) reads it"
+        assert told in str(release)
+        assert told in repr(release)
+        assert max(map(len, str(release).splitlines())) < 200
+        read = getattr(dampen, reader).from_json(release.to_json())
+        assert read.predict({"x": [0, 1]}).tolist() == ["no", "yes"]
+    numbers = held.regression_tree(target="x", epsilon=5)
+    assert "dampen.TreeRegressor.from_json" in str(numbers)
+    assert dampen.TreeRegressor.from_json(numbers.to_json()) is not None

@@ -90,3 +90,26 @@ def test_an_unknown_encoding_is_refused_before_the_charge(dampen, wards):
     dampen("budget", "create", "wards", "--epsilon", "9", "--neighbours", "add-remove-row")
     done = dampen("percentile", "wards", "--value", "age", "-p", "50", "--epsilon", "1")
     assert (done.code, "such as 'cp1252'" in done.err) == (2, True)
+
+
+def test_a_draft_that_looks_does_not_list_dates(dampen, place):
+    lines = [f"2024-01-{1 + i % 28:02d},{i % 2}" for i in range(60)]
+    (place / "days.csv").write_text("\n".join(["born,sex", *lines, "unknown,1"]))
+    drafted = dampen("draft", "days.csv", "--look").out
+    assert "born = { dates = true }  # taken from the data" in drafted
+    assert "2024-01-03" not in drafted
+    assert "[] if nobody has one" in dampen("draft", "days.csv").out
+
+
+def test_a_budget_with_a_delta_shows_what_is_spent_of_it(dampen, place):
+    dampen("budget", "create", "d", "--epsilon", "9", "--delta", "1e-4", "--neighbours",
+           "add-remove-row")  # fmt: skip
+    asked = ("--by", "hospital", "--delta", "1e-6", "--epsilon", "1", "--budget", "d")
+    counted = dampen("count", "stays.csv", *asked)
+    assert counted.code == 0
+    shown = dampen("budget", "show", "d").out
+    assert "delta spent  0.000001\n" in shown
+    assert "   epsilon   delta      query" in shown
+    assert json.loads(dampen("budget", "show", "d", "--json").out)["delta spent"] == "0.000001"
+    dampen("budget", "create", "e", "--epsilon", "9", "--neighbours", "add-remove-row")
+    assert "delta" not in dampen("budget", "show", "e").out

@@ -105,3 +105,18 @@ def test_methods_are_compared_by_any_statistic(dampen):
         assert [line["share right"] for line in lines] == ["default"]
         assert lines[0]["ε = 0.001"] < lines[0]["ε = 9"] == 1
     assert "no -p" in dampen(*COMPARE, "--epsilon", "1", "--statistic", "mean", "-p", "90").err
+
+
+def test_several_columns_of_groups_read_the_same_in_every_table(dampen, place):
+    asked = ("--by", "hospital,patient", "--groups", "H1,P0;H1,P1", "--epsilon", "5")
+    counted = dampen("count", "stays.csv", *asked)
+    assert counted.code == 0, counted.err
+    assert "\nH1, P0  " in counted.out
+    assert "('H1'" not in counted.out
+
+
+def test_a_list_with_blanks_is_told_to_have_commas(dampen):
+    asked = ("--value", "days", "--by", "hospital", "--groups", "H1", "H2", "--epsilon", "1")
+    refused = dampen("top-groups", "stays.csv", *asked)
+    told = "Got unexpected extra argument (H2). Write a list with commas, such as A,B,C."
+    assert (refused.code, told in refused.err) == (2, True), refused.err

@@ -4,6 +4,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -243,3 +244,42 @@ def test_the_range_of_declared_dates_is_found_like_any_other(tmp_path):
         found = stays.mean("admitted", epsilon=1, entropy=seeded())
         assert abs(found.answer - date(2024, 12, 30)) < timedelta(days=40)
         assert float(found.parameters["lower"]) > 10_000  # days: a range that begins after 1997
+
+
+@pytest.mark.parametrize("column", [pd.Series([True, False] * 500), np.array([True, False] * 500)])
+def test_truth_values_have_a_range_by_their_type(column):
+    mean = dampen.mean(column, epsilon=1)
+    assert abs(mean.answer - 0.5) < 0.1
+    assert mean.parameters["upper"] == "1"
+    assert "finds the range" not in mean.accuracy.sentence
+    total = dampen.total(column, epsilon=1)
+    assert float(total.answer).is_integer()
+    stays = dampen.dataset({"old": column, "patient": list(range(500)) * 2}, unit="patient")
+    grouped = stays.mean("old", epsilon=1)
+    assert "people" in grouped.accuracy.sentence
+    assert abs(grouped.answer - 0.5) < 0.1
+    values = [str(bool(each)).lower() for each in column]
+    assert dampen.mean(values, kind="bool", epsilon=1).parameters["lower"] == "0"
+
+
+def test_too_few_people_for_a_range_are_told_what_is_enough():
+    stays = dampen.dataset(
+        {"days": list(range(60)) * 50, "patient": list(range(50)) * 60}, unit="patient"
+    )
+    made = stays.mean("days", epsilon="0.3")
+    assert made.answer is None
+    assert str(made.accuracy).startswith("There are too few people to find the range")
+    assert "percentile" not in str(made.accuracy)
+
+
+def test_missing_percentiles_of_people_are_told():
+    stays = dampen.dataset(
+        {"days": list(range(60)) * 50, "patient": list(range(1_000)) * 3}, unit="patient"
+    )
+    made = stays.percentile("days", p=[1, 50], epsilon=1)
+    assert made.answer[0] is None
+    assert made.answer[1] is not None
+    assert "too few people for an answer to every percentile" in str(made.accuracy)
+    made = dampen.percentile([1, 2, "x"] * 1_000, p=[1, 50], epsilon=1)
+    assert made.answer[1] is not None
+    assert "Only numbers count here" not in str(made.accuracy)

@@ -39,7 +39,7 @@ def test_markdown_has_unit_relation_prices_questions_and_totals(ledger: Ledger) 
         "| ε spent | 0.875 |",
         "| ε left | 0.125 |",
         f"| ρ spent | {short_text(ledger.balance('stays').spent.rho, up=True)} |",
-        "| Questions answered | 3 |",
+        "| Charges | 3 |",
         "| Questions refused | 1 |",
         f"| Ana | 2 | 0.375 | 0 | {_rho(ledger, 0, 2)} |",
         f"| laplace | 2 | 0.625 | 0 | {_rho(ledger, 1, 2)} |",

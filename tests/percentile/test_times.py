@@ -213,6 +213,25 @@ def test_every_cell_has_a_number_or_none(measure):
     assert np.isnan(as_measured(np.array([1.0]), measure)).all()
 
 
+@pytest.mark.parametrize("bound", ["2020-01-31", date(2020, 1, 31), timedelta(days=1)])
+def test_dates_are_no_ends_of_declared_numbers(bound):
+    frame = pd.DataFrame({"days": [1.0, 2.0] * 50, "ward": ["A", "B"] * 50})
+    told = "'days' holds numbers. State its ends and thresholds as numbers."
+    with pytest.raises(ParameterError, match=told):
+        dampen.percentile(frame, "days", p=50, lower=bound, epsilon=1)
+    with pytest.raises(ParameterError, match=told):
+        dampen.groups_above(frame, "days", by="ward", groups=["A", "B"], threshold=bound, epsilon=1)
+
+
+def test_dates_and_durations_are_not_confused():
+    spans = np.arange(100).astype("m8[s]")
+    with pytest.raises(ParameterError, match=r"holds durations\. State .* in seconds, or as"):
+        dampen.percentile(spans, p=50, lower="2020-01-31", epsilon=1)
+    days = np.datetime64("2020-01-01") + np.arange(100)
+    with pytest.raises(ParameterError, match=r"holds dates\. State .* as dates"):
+        dampen.percentile(days, p=50, lower=timedelta(days=1), epsilon=1)
+
+
 def test_bounds_are_numbers():
     for moment in (date(1999, 12, 31), datetime(2020, 2, 29, 13, 30)):
         kind = "time" if isinstance(moment, datetime) else "date"
@@ -356,3 +375,32 @@ def test_every_number_has_a_date_or_a_duration(number, measure):
         "duration": (timedelta(days=-timedelta.max.days), timedelta(days=timedelta.max.days)),
     }
     assert in_own_type(number, measure) == ends[measure][number > 0]
+
+
+WHOLE = {
+    "numpy": np.arange(1_000) // 3,
+    "pandas": pd.Series(range(1_000)) // 3,
+    "nullable": pd.array([*range(1_000), None], dtype="Int64") // 3,
+    "arrow": pa.array([i // 3 for i in range(1_000)]),
+}
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_whole_numbers_are_answered_by_whole_numbers(kind):
+    for seed in range(30):
+        bits = InsecureEntropy(seed, allow_release=True)
+        made = dampen.percentile(WHOLE[kind], p=[40, 50], epsilon=2, entropy=bits)
+        assert all(type(answer) is int for answer in made.answer)
+        halves = dampen.percentile(WHOLE[kind], p=50, step=0.5, upper=999, epsilon=2, entropy=bits)
+        assert halves.answer % 0.5 == 0
+    floats = [
+        dampen.percentile(np.arange(1_000) / 3, p=50, epsilon=2, entropy=bits).answer
+        for bits in (InsecureEntropy(seed, allow_release=True) for seed in range(30))
+    ]
+    assert any(answer % 1 for answer in floats)
+
+
+def test_rounding_goes_to_the_nearer_whole_number():
+    assert [in_own_type(n, "whole") for n in (-1.5, -0.2, 2.5, Fraction(7, 3), 10**20)] == [
+        -1, 0, 3, 2, 10**20,
+    ]  # fmt: skip

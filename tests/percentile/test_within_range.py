@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import dampen
+from dampen.core.mechanisms import EM
 from dampen.core.sampling import InsecureEntropy, SystemEntropy
 from dampen.core.selection import Neighbours
 from dampen.errors import ParameterError
 from dampen.questions.percentile import unbounded
 from dampen.questions.percentile.joint_tight import intervals
 from dampen.questions.percentile.unbounded import Column, Decimals, WithinRange
+from dampen.releases.cost import Price
 from dampen.testing import Universe
 from joint_laws import law_of, ranks_of
 
@@ -122,3 +124,53 @@ def test_wrong_percentiles_are_refused():
 def test_few_points_are_listed_where_the_range_is_wide():
     listed = Decimals().listed(-(10**9), 15 * 10**9, unbounded.MOST_POINTS)
     assert 1000 < len(listed) <= unbounded.MOST_POINTS + 3
+
+
+def test_where_rows_are_few_the_percentiles_are_asked_for_that_they_are_enough_for():
+    draws = WithinRange((95, 5, 25, 50, 75, 50), Decimals(), ROWS)
+    assert draws.of_rows(None, Fraction(1)) == draws
+    assert draws.of_rows(20_000, Fraction(1)) == draws
+    for n in (100, 300, 1_000, 5_000, 10_000):
+        chosen = draws.of_rows(n, Fraction(1))
+        assert chosen.draws.mechanism == EM
+        kept = [Fraction(p) / 100 for p in chosen.draws.points]
+        for q in kept:
+            assert n * min(q, 1 - q) / len(kept) > unbounded.ENOUGH * max(q, 1 - q)
+        for more in range(len(kept) + 1, len(draws.shares) + 1):
+            able = [q for q in draws.shares if n * min(q, 1 - q) / more > 75 * max(q, 1 - q)]
+            assert len(able) < more
+    many = WithinRange(tuple(range(1, 100)), Decimals(), ROWS).of_rows(30_000, Fraction(1))
+    assert isinstance(many.draws, WithinRange)
+    assert sorted(many.draws.points) == list(range(3, 98))
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ROWS])
+def test_fewer_percentiles_cost_no_more_than_all_of_them(relation):
+    for epsilon in (Fraction(1, 100), Fraction(1), Fraction(8)):
+        price = Price(epsilon)
+        whole = WithinRange((5, 25, 50, 75, 95), Decimals(), relation).cost(price, "percentile")
+        for n in (300, 1_000, 10_000):
+            rows = int(n / epsilon)
+            some = WithinRange((5, 25, 50, 75, 95), Decimals(), relation).of_rows(rows, epsilon)
+            cost = some.cost(price, "percentile")
+            assert some.draws.points
+            assert whole.epsilon * 2 / 3 <= cost.epsilon <= whole.epsilon
+            assert cost.rho <= whole.rho
+
+
+def test_the_middle_of_few_rows_is_answered():
+    """An answer is off by 600 of 3,000 rows with a probability below 10^-7."""
+    values = np.arange(3_000) + 100
+    made = dampen.percentile(values, p=[5, 25, 50, 75, 95], epsilon=1)
+    assert [answer is None for answer in made.answer] == [True, False, False, False, True]
+    for answer, true in zip(made.answer[1:4], (850, 1_600, 2_350), strict=True):
+        assert abs(answer - true) <= 600
+    assert "too few for p = 5" in made.accuracy.sentence
+    few = dampen.percentile(values[:9], p=[5, 25, 50, 75, 95], epsilon=1)
+    assert few.answer.count(None) >= 4
+
+
+def test_an_end_that_is_public_needs_no_rows_near_it():
+    made = dampen.percentile(np.arange(1_500) + 100, p=[1, 2, 5, 10, 25], lower=0, epsilon=1)
+    assert None not in made.answer
+    assert dampen.percentile(np.arange(20), p=[1, 50, 99], epsilon=1).answer == [None] * 3

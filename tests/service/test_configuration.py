@@ -241,7 +241,28 @@ def test_check_needs_every_budget(tmp_path: Path, capsys: pytest.CaptureFixture[
     file = config(tmp_path, 'ledger = "ledger"\n' + BASE + COLUMN)
     assert run(["serve", str(file), "--check"]) == 2
     assert "There is no ledger" in capsys.readouterr().err
+
+
+def test_the_file_is_dampen_toml_if_none_is_named(tmp_path: Path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DAMPEN_CONFIG", raising=False)
     assert run(["serve"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("dampen: There is no dampen.toml. Pass the file")
+    assert run(["serve", "other.toml", "--demo"]) == 2
+    other = BASE.replace('"pay"', '"plain"')
+    config(tmp_path, 'ledger = "ledger"\n' + BASE + COLUMN + other)
+    (tmp_path / "pay.csv").write_text("pay\n1\n")
+    Ledger(tmp_path / "ledger").create("pay", epsilon=1, neighbours="add-remove-row")
+    capsys.readouterr()
+    assert run(["serve", "--check"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("pay: percentile")
+    assert told.endswith("\nplain: not served, because it states no [data.columns] and no "
+                         "[data.graph]\n")  # fmt: skip
+    (tmp_path / "dampen.toml").rename(tmp_path / "named.toml")
+    monkeypatch.setenv("DAMPEN_CONFIG", "named.toml")
+    assert run(["serve", "--check"]) == 0
 
 
 def test_tokens_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ import dampen.questions
 from dampen.core.selection import Neighbours
 from dampen.data.cells import Keyed, LabelKey
 from dampen.data.open import open_table
+from dampen.errors import ParameterError
 from dampen.questions.percentile.methods import Shares, TwoStages
 from dampen.questions.percentile.record import StreamedLabels
 from dampen.releases.accuracy import Accuracy
@@ -30,7 +31,7 @@ from dampen.schema import Schema
 from dampen.service.app import Service, application
 from dampen.service.cache import Cache
 from dampen.service.configuration import FileSource, load_configuration
-from dampen.service.questions import possible_questions, question_of
+from dampen.service.questions import example, options_of, possible_questions, question_of
 from dampen.service.workflow import Workflow
 
 MOST_MODULES = 35
@@ -298,3 +299,47 @@ def test_what_the_library_finds_by_itself_need_not_be_stated():
     schema = dampen.dataset("stays.csv", columns=columns).schema
     found = {"mean", "total", "tree", "regression-tree", "naive-bayes", "classifier"}
     assert found <= set(possible_questions(schema))
+
+
+@pytest.mark.parametrize("half", [dampen.number(dates=True), dampen.number(lower=0)])
+def test_a_histogram_needs_values_or_both_ends_of_a_column(half):
+    def schema_of(**columns):
+        return dampen.dataset("stays.csv", columns=columns).schema
+
+    assert "histogram" not in possible_questions(schema_of(born=half))
+    assert example(schema_of(born=half, ward=["A"]), "histogram") == {
+        "value": "ward",
+        "epsilon": "1",
+    }
+    assert example(schema_of(born=half, days=dampen.number(0, 9)), "histogram") is not None
+
+
+def test_a_threshold_may_be_a_date_and_nothing_else_that_is_no_number():
+    asked = {"value": "born", "by": "ward"}
+    for moment in ("2021-01-31", "2021-01-31T12:30"):
+        body = options_of("groups-above", {**asked, "threshold": moment}, {"epsilon": "1"})
+        assert body.threshold == moment
+    for wrong in ("2021-01", "soon", "1e999999999"):
+        with pytest.raises(ParameterError) as caught:
+            options_of("groups-above", {**asked, "threshold": wrong}, {"epsilon": "1"})
+        told = "Expected threshold to be a number. Nothing was charged."
+        assert str(caught.value) == told
+    with pytest.raises(ParameterError, match="Expected p to be a number"):
+        options_of("percentile", {"value": "born", "p": "median"}, {"epsilon": "1"})
+
+
+def test_a_date_is_refused_for_a_column_of_numbers(serving):
+    running = serving(with_dates)
+    who = running.token()
+    asked = {"by": "hospital", "threshold": "2021-01-31", "epsilon": "5"}
+    refused = running.ask("stays/groups-above", who, value="days", **asked)
+    assert refused.status_code == 400
+    assert refused.json()["message"] == "Expected threshold to be a number. Nothing was charged."
+    answered = running.ask("stays/groups-above", who, value="patient", **asked)
+    assert answered.status_code == 200
+
+
+def with_dates(text: str) -> str:
+    """States that a column of the stays holds dates; what is no date is left out."""
+    assert "\ndays = {" in text
+    return text.replace("\ndays = {", "\npatient = { dates = true }\ndays = {")

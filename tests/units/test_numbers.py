@@ -276,3 +276,22 @@ def test_questions_about_ids_are_refused():
     asked = dampen.dataset(STAYS, unit="unit", columns=COLUMNS)
     with pytest.raises(dampen.ParameterError, match="names whom"):
         asked.count(by="unit", groups=["P1"], epsilon=1)
+
+
+def test_the_accuracy_says_that_persons_in_several_groups_count_in_part():
+    """Everybody is in both wards: each of them has 500 persons, of whom half is counted."""
+    stays = {"who": [i // 2 for i in range(1_000)], "ward": ["A", "B"] * 500}
+    shared = " A person in several groups counts in part in each; state groups_per_unit="
+    one = dampen.dataset(stays, unit="who", columns={"ward": ["A", "B"]})
+    made = one.count(by="ward", epsilon=5)
+    assert abs(made.answer["A"] - 250) < 20
+    assert shared in made.accuracy.sentence
+    found = dampen.dataset(stays, unit="who").keys("ward", epsilon=5, delta="1e-6")
+    assert " A person with several values counts in part for each" in found.accuracy.sentence
+    two = dampen.dataset(stays, unit="who", groups_per_unit=2, columns={"ward": ["A", "B"]})
+    made = two.count(by="ward", epsilon=5)
+    assert abs(made.answer["A"] - 500) < 20
+    assert "in part" not in made.accuracy.sentence
+    assert "in part" not in one.count(epsilon=5).accuracy.sentence
+    rows = dampen.count(stays, by="ward", groups=["A", "B"], epsilon=5)
+    assert "in part" not in rows.accuracy.sentence

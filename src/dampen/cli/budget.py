@@ -404,7 +404,8 @@ def _show_one(account: Account, as_json: bool) -> None:
         return
     print_facts(facts | {"witness": _witness(account.ledger)})
     if charges:
-        columns = ["time", "epsilon", "query", "mechanism", "analyst", "dataset", "id"]
+        price = ["epsilon", "delta"] if "delta" in facts else ["epsilon"]
+        columns = ["time", *price, "query", "mechanism", "analyst", "dataset", "id"]
         lines = [_charge(each) | {"time": f"{each.time:%Y-%m-%d %H:%M:%S}"} for each in charges]
         print_table(columns, [[line[column] for column in columns] for line in lines])
 
@@ -423,6 +424,7 @@ def _facts(balance: Balance) -> dict[str, str]:
         left = max(limit.rho - balance.spent.rho, type(limit.rho)(0))
         facts |= {
             "delta": decimal_text(limit.delta),
+            "delta spent": short_text(balance.spent.delta, up=True),
             "rho": short_text(limit.rho, up=False),
             "rho left": short_text(left, up=False),
         }

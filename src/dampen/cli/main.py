@@ -224,7 +224,10 @@ def _told_of_others(error: BaseException, receipt: "Receipt") -> tuple[int, str]
 def _usage(error: "click.ClickException") -> str:
     context = getattr(error, "ctx", None)
     hint = f" Try '{context.command_path} --help'." if context else ""
-    return " ".join(error.format_message().split()) + hint
+    told = " ".join(error.format_message().split())
+    if told.startswith("Got unexpected extra argument"):
+        told += ". Write a list with commas, such as A,B,C"
+    return (told if told.endswith((".", "?", ")")) else f"{told}.") + hint
 
 
 def _internal(error: BaseException) -> str:

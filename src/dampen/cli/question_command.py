@@ -244,7 +244,13 @@ def _leaves(answer: Any, names: tuple[str, ...] = ()) -> list[tuple[tuple[str, .
     """The values of nested dicts, each with its path of names."""
     if not isinstance(answer, dict):
         return [(names, answer)]
-    return [leaf for name, each in answer.items() for leaf in _leaves(each, (*names, str(name)))]
+    return [
+        leaf for name, each in answer.items() for leaf in _leaves(each, (*names, _name_text(name)))
+    ]
+
+
+def _name_text(name: Any) -> str:
+    return ", ".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
 def _ends_text(ends: tuple[Any, Any]) -> str:

@@ -40,7 +40,9 @@ __all__ = ["mcp", "serve", "token"]
     help="0 for any free port.",
 )
 def serve(*, config: Path | None, check: bool, demo: bool, host: str, port: int) -> None:
-    """Serves the data sets of CONFIG, a dampen.toml, to analysts with tokens.
+    """Serves the data sets of CONFIG to analysts with tokens.
+
+    CONFIG is a dampen.toml, by default $DAMPEN_CONFIG, else dampen.toml.
 
     If no curator has a token yet, it prints a link that makes its first visitor the administrator.
     By default it listens only on this machine; use a reverse proxy for TLS. Needs the extra
@@ -51,16 +53,28 @@ def serve(*, config: Path | None, check: bool, demo: bool, host: str, port: int)
     except ModuleNotFoundError as error:
         raise _serve_is_missing(error) from None
     with ExitStack() as stack:
-        if demo == (config is not None):
+        if demo and config is not None:
             raise ParameterError("Expected either CONFIG, a dampen.toml, or --demo.")
-        if config is None:
+        if demo:
             from dampen.cli.demo import write_service
 
             config = write_service(Path(stack.enter_context(TemporaryDirectory())))
+        config = config or _usual_config()
         if check:
             write("\n".join(app.check(config)))
             return
         app.run(config, host=host, port=port, say=_say)
+
+
+def _usual_config() -> Path:
+    """The file that other commands take by themselves."""
+    usual = Path(os.environ.get("DAMPEN_CONFIG") or "dampen.toml")
+    if not usual.is_file():
+        raise ParameterError(
+            f"There is no {usual}. Pass the file that lists your data sets, such as "
+            "`dampen serve dampen.toml`, or --demo for made-up data."
+        )
+    return usual
 
 
 def _say(address: str, link: str | None) -> None:

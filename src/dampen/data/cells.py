@@ -86,6 +86,7 @@ __all__ = [
     "ValuesOf",
     "as_labels",
     "cell_between",
+    "check_labels",
     "distinct",
     "end_cell",
     "is_label",
@@ -401,26 +402,45 @@ def _place_in(codes: IntArray, prefix: IntArray, place: IntArray, labels: int) -
 
 
 def _check_labels(opened: Opened, by: str, groups: Sequence[Hashable]) -> None:
-    """Checks that a column can hold these labels, by its declared type."""
+    """Checks that a column can hold these groups, by its declared type."""
     [field] = [field for field in opened.fields if field.name == by]
     in_memory = isinstance(opened, MemoryTable | StreamTable)  # of files numbers become text
-    listed = [group for group in groups if group not in RULES]
-    text = bool(listed) and all(isinstance(group, str) for group in listed)
-    if text and in_memory and (field.type or "").lower().startswith("bool"):
-        raise ParameterError(
-            f"Column {by!r} holds truth values. Expected groups=[True, False], got text."
-        )
-    numbers = bool(listed) and all(isinstance(group, Number) for group in listed)
     told = f"{field.type}" if opened.declared else "another type"
+    where = f"in column {by!r}, which holds {told}"
+    check_labels(field, groups, "groups", where=where, in_memory=in_memory)
+
+
+def check_labels(
+    field: Field, labels: Sequence[Hashable], what: str, *, where: str, in_memory: bool = True
+) -> None:
+    """Checks that public labels are of the declared type of their column.
+
+    Args:
+        field: the column.
+        labels: the list.
+        what: it lists, for errors: "groups", "classes".
+        where: they stand, for errors.
+        in_memory: whether numbers are numbers there; of files they may become text.
+
+    Raises:
+        ParameterError: if they are of another type.
+    """
+    listed = [label for label in labels if label not in RULES]
+    text = bool(listed) and all(isinstance(label, str) for label in listed)
+    truths = text and in_memory and (field.type or "").lower().startswith("bool")
+    if truths:
+        raise ParameterError(
+            f"Column {field.name!r} holds truth values. Expected {what}=[True, False], got text."
+        )
+    numbers = bool(listed) and all(isinstance(label, Number) for label in listed)
     if (text and in_memory and field.holds == "numbers") or (numbers and _is_text(field)):
         got = "text" if text else "numbers"
-        raise ParameterError(
-            f"Expected groups as they stand in column {by!r}, which holds {told}; got {got}."
-        )
+        raise ParameterError(f"Expected {what} as they stand {where}; got {got}.")
 
 
 def _is_text(field: Field) -> bool:
-    return field.type is not None and field.type.lower().startswith(("str", "large_str", "utf8"))
+    name = field.type or ""
+    return name.lower().startswith(("str", "large_str", "utf8")) or name.startswith(("<U", ">U"))
 
 
 HELD = 1 << 21

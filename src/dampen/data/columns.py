@@ -39,6 +39,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from itertools import repeat
+from math import floor
 from numbers import Number, Real
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
@@ -62,12 +63,14 @@ from dampen.errors import MISSING, OTHER, RULES, ParameterError, a_thing, did_yo
 
 __all__ = [
     "DAY",
+    "WHOLE",
     "Bound",
     "Lookup",
     "Measure",
     "as_bound",
     "as_keys",
     "as_labels",
+    "as_measured",
     "as_names",
     "as_number",
     "as_numbers",
@@ -75,6 +78,7 @@ __all__ = [
     "as_written",
     "clipped",
     "finite_range",
+    "holds_whole",
     "in_own_type",
     "is_arrow",
     "is_key",
@@ -92,8 +96,8 @@ __all__ = [
     "with_one_zero",
 ]
 
-Measure: TypeAlias = Literal["date", "time", "duration", "truth", "decimal"]
-"""What a number of such a column stands for; a decimal is read as a number and shown as it is."""
+Measure: TypeAlias = Literal["date", "time", "duration", "truth", "decimal", "whole"]
+"""What a number of such a column stands for; decimals and whole numbers are read as numbers."""
 
 Bound: TypeAlias = str | float | date | timedelta
 """A public end of the values of a column, or their distance."""
@@ -111,6 +115,8 @@ TYPES: tuple[tuple[str, Measure], ...] = (
     ("bool", "truth"),
 )
 """How the names of types begin, in numpy, pandas, polars, Arrow and databases."""
+WHOLE = ("int", "uint", "bigint", "smallint", "tinyint", "hugeint")
+"""How the names of types of whole numbers begin, in lower case."""
 
 
 KINDS: Mapping[str, Measure] = {
@@ -140,12 +146,7 @@ def measure_of(
     if isinstance(opened, MeasuredTable) and opened.column == column:
         return opened.measure
     declared = _of_type(opened, column, bounds)
-    plain = [each for each in bounds if each is not None and as_bound(each) is each]
-    if plain and declared in ("date", "time"):
-        raise ParameterError(
-            f"Column {column!r} holds dates. State its ends and thresholds as dates, such as "
-            "'2019-01-31'."
-        )
+    _check_bounds(opened, column, bounds, declared)
     if kind is None:
         return declared
     if declared not in (None, KINDS[kind]) or _holds_numbers(opened, column):
@@ -153,6 +154,32 @@ def measure_of(
             f"Expected kind= of a column without a declared type; leave it out for {column!r}."
         )
     return KINDS[kind]
+
+
+def _check_bounds(
+    opened: Opened, column: str, bounds: Sequence[Any], declared: Measure | None
+) -> None:
+    """Refuses public values of another type than the declared one of the column.
+
+    Raises:
+        ParameterError: if there is one.
+    """
+    plain = [each for each in bounds if each is not None and as_bound(each) is each]
+    stated = measure_of_bounds([each for each in bounds if as_bound(each) is not each])
+    if declared in ("date", "time") and (plain or stated == "duration"):
+        raise ParameterError(
+            f"Column {column!r} holds dates. State its ends and thresholds as dates, such as "
+            "'2019-01-31'."
+        )
+    if declared == "duration" and stated in ("date", "time"):
+        raise ParameterError(
+            f"Column {column!r} holds durations. State its ends and thresholds in seconds, or as "
+            "durations, such as datetime.timedelta(hours=1)."
+        )
+    if declared is None and stated is not None and _holds_numbers(opened, column):
+        raise ParameterError(
+            f"Column {column!r} holds numbers. State its ends and thresholds as numbers."
+        )
 
 
 def shown_as(opened: Opened, column: str, measure: Measure | None) -> Measure | None:
@@ -163,9 +190,18 @@ def shown_as(opened: Opened, column: str, measure: Measure | None) -> Measure | 
         column: its name.
         measure: what the numbers of the column stand for.
     """
-    declared = next((each.type for each in opened.fields if each.name == column), None) or ""
-    exact = declared.lower().startswith(("decimal", "numeric"))
+    exact = _declared(opened, column).startswith(("decimal", "numeric"))
     return "decimal" if measure is None and exact else measure
+
+
+def holds_whole(opened: Opened, column: str) -> bool:
+    """Whether a column is declared as whole numbers; no row is read."""
+    return _holds_numbers(opened, column) and _declared(opened, column).startswith(WHOLE)
+
+
+def _declared(opened: Opened, column: str) -> str:
+    declared = next((each.type for each in opened.fields if each.name == column), None)
+    return (declared or "").lower()
 
 
 def _holds_numbers(opened: Opened, column: str) -> bool:
@@ -251,6 +287,8 @@ def in_own_type(number: float | Fraction, measure: Measure) -> Any:
     """
     if measure == "decimal":
         return Decimal(str(number))
+    if measure == "whole":
+        return floor(Fraction(number) + Fraction(1, 2))
     if measure == "truth":
         return bool(number >= 0.5)
     if measure == "duration":
@@ -556,6 +594,10 @@ def is_missing(value: Any) -> bool:
     return type(value).__name__ == "NAType" or not _is_hashable(value)
 
 
+MOST_LISTED = 10**7
+"""Labels of a range: more of them would not fit into memory."""
+
+
 def public_labels(labels: Any, what: str) -> tuple[Hashable, ...]:
     """A public list of groups or categories in its order, numpy's scalars as plain ones.
 
@@ -569,6 +611,12 @@ def public_labels(labels: Any, what: str) -> tuple[Hashable, ...]:
     if isinstance(labels, str | bytes | Set | Mapping) or not isinstance(labels, Collection):
         raise ParameterError(
             f"Expected {what}= to be a list, such as ['A', 'B'], got {a_thing(labels)}."
+        )
+    if isinstance(labels, range) and abs(labels.stop - labels.start) > MOST_LISTED:
+        raise ParameterError(
+            f"Expected a list of at most {MOST_LISTED:,} {what}, got a longer range. The most "
+            "frequent of so many whole numbers need no list: pass "
+            f"categories=dampen.universe(integers=({labels.start}, {labels.stop - 1}))."
         )
     listed = tuple(labels.tolist() if hasattr(labels, "tolist") else labels)
     if not listed:

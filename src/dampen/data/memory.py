@@ -7,7 +7,7 @@ of an object that only looks like a frame may be a query of the data.
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 from weakref import WeakSet
 
@@ -45,10 +45,17 @@ TABLES = "a DataFrame of pandas or polars (also lazy), a pyarrow table, or a dic
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MemoryTable:
-    """Columns of equal length that lie in memory."""
+    """Columns of equal length that lie in memory.
+
+    Attributes:
+        columns: by their names.
+        title: what errors call the table.
+        index: the names of the levels of an index of pandas, which is no column.
+    """
 
     columns: Mapping[str, Any]
     title: str = "the data"
+    index: tuple[str, ...] = ()
     declared = True
     ordered = True
     streams = False
@@ -231,7 +238,9 @@ def _of_mapping(data: Mapping[Any, Any]) -> MemoryTable | None:
 
 
 def _of_pandas(frame: Any) -> MemoryTable:
-    return _named([str(name) for name in frame.columns], lambda i: frame.iloc[:, i])
+    table = _named([str(name) for name in frame.columns], lambda i: frame.iloc[:, i])
+    levels = tuple(str(name) for name in frame.index.names if name is not None)
+    return replace(table, index=levels)
 
 
 def _of_polars(frame: Any) -> MemoryTable:

@@ -134,7 +134,10 @@ def _open_any(data: Any, *, header: bool, table: str | None) -> Opened:
             return open_kind(data)
     if is_opened(data):
         return data
-    raise ParameterError(f"Expected a table: {TABLES}, {ENGINES}, or {FILES}; got {a_thing(data)}.")
+    hint = f" {RELATION[0].upper()}{RELATION[1:]}." if "Connection" in type(data).__name__ else ""
+    raise ParameterError(
+        f"Expected a table: {TABLES}, {ENGINES}, or {FILES}; got {a_thing(data)}.{hint}"
+    )
 
 
 def is_engine(data: Any) -> bool:
@@ -180,7 +183,7 @@ def open_columns(
     if roles[first] is not None and not isinstance(roles[first], str):
         raise ParameterError(
             f"Expected {first}= to be the name of a column of the data, got "
-            f"{a_thing(roles[first])}."
+            f"{a_thing(roles[first])}.{_as_text(roles[first])}"
         )
     if roles[first] is None:
         return _open_bare_columns(data, first, {role: roles[role] for role in others})
@@ -206,13 +209,23 @@ def open_columns(
     return opened, names
 
 
+def _as_text(name: Any) -> str:
+    return f" Write it as text, {str(name)!r}." if isinstance(name, int) else ""
+
+
 def _names_joined(opened: Opened, column: Any) -> Any:
-    """Names of several columns as one; a column of the data, and one name, as they are."""
+    """Names of several columns as one; a column of the data, and one name, as they are.
+
+    A list that is no column, because it is of another length, is one of names with a mistake.
+    """
     known = {field.name for field in opened.fields}
-    several = isinstance(column, list | tuple) and 1 <= len(column) <= len(known)
-    if several and all(isinstance(name, str) and name in known for name in column):
-        return joined_columns(column)
-    return column
+    listed = isinstance(column, list | tuple) and 1 <= len(column) <= len(known)
+    if not (listed and all(isinstance(name, str) for name in column)):
+        return column
+    is_column = isinstance(opened, MemoryTable) and len(column) == opened.rows
+    all_known = known.issuperset(column)
+    some_known = not is_column and not known.isdisjoint(column)
+    return joined_columns(column) if all_known or some_known else column
 
 
 def _open_bare_columns(

@@ -305,8 +305,17 @@ def require_numbers(opened: Opened, *names: str) -> None:
         if field.name in names and field.holds in ("labels", "other"):
             raise ParameterError(
                 f"Column {field.name!r} is not numeric (its type is {field.type}). "
-                "Choose a numeric column."
+                f"Choose a numeric column{_or_convert(field)}."
             )
+
+
+TEXTS = ("str", "char", "text", "object", "utf8")
+"""What the names of types of text have in them."""
+
+
+def _or_convert(field: Field) -> str:
+    is_text = any(name in (field.type or "").lower() for name in TEXTS)
+    return ", or convert it if it holds numbers as text" if is_text else ""
 
 
 def require_labels(opened: Opened, *names: str) -> None:
@@ -325,6 +334,8 @@ MOST_NAMES = 20
 
 def _hint(opened: Opened, name: str) -> str:
     if opened.declared:
+        if name in getattr(opened, "index", ()):
+            return " It is in the index: pass data.reset_index()."
         names = [field.name for field in opened.fields]
         few = len(names) <= MOST_NAMES
         listed = f" Its columns are {', '.join(names)}." if few else ""

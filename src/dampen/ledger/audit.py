@@ -73,7 +73,7 @@ class _Section:
             "ε left": short_text(limit.epsilon - used, up=False),
             "δ spent": decimal_text(balance.spent.delta),
             "ρ spent": short_text(balance.spent.rho, up=True),
-            "Questions answered": str(len(self.charges)),
+            "Charges": str(len(self.charges)),
             "Questions refused": str(self.refusals),
             "Period": self.period,
             "Status": f"{balance.status}{', a trial' if balance.trial else ''}",
@@ -144,7 +144,7 @@ class _Section:
 
 
 QUESTIONS = ["time", "analyst", "question", "mechanism", "ε", "δ", "ρ", "taken from data", "id"]
-TOTALS = ["questions", "ε", "δ", "ρ"]
+TOTALS = ["charges", "ε", "δ", "ρ"]
 CHANGES = ["time", "who", "change", "reason"]
 
 
@@ -220,7 +220,7 @@ def _listed(names: Iterable[str]) -> str:
 def _tables(section: _Section) -> dict[str, tuple[list[str], list[list[str]]]]:
     """The tables of a section by their titles; empty ones are left out."""
     tables = {
-        "Questions": (QUESTIONS, section.questions),
+        "Charges": (QUESTIONS, section.questions),
         "By analyst": (["analyst", *TOTALS], section.totals("analyst")),
         "By mechanism": (["mechanism", *TOTALS], section.totals("mechanism")),
         "What the curator did": (CHANGES, section.changes),
@@ -237,7 +237,10 @@ def _made(head: str) -> str:
 
 def _uncovered(section: _Section) -> str:
     if not section.leaks:
-        return "Every public parameter was declared; nothing was taken from the data outside ε."
+        return (
+            "Nothing was taken from the data outside ε: every public parameter was declared, or "
+            "found with a part of ε. A question that finds something first has two charges."
+        )
     return (
         f"Taken from the data and not covered by ε: {', '.join(section.leaks)}. Declare these "
         "facts before the next question."
@@ -386,13 +389,13 @@ EXACT = (
 
 def _description(section: _Section) -> str:
     return (
-        f"{len(section.charges)} private answers about {section.facts['Data set']}, "
+        f"{len(section.charges)} charges for private answers about {section.facts['Data set']}, "
         f"{section.period}."
     )
 
 
 def _spending(facts: Mapping[str, str]) -> str:
-    names = ("ε spent", "δ spent", "ρ spent", "ε left", "Questions answered", "Status")
+    names = ("ε spent", "δ spent", "ρ spent", "ε left", "Charges", "Status")
     return "The promise in all. " + "; ".join(f"{name}: {facts[name]}" for name in names) + "."
 
 

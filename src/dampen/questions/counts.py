@@ -64,7 +64,7 @@ from dampen.questions.keys import (
     exact_delta,
     finding_groups,
 )
-from dampen.releases.accuracy import Accuracy, by_noise, likely_noise
+from dampen.releases.accuracy import Accuracy, by_noise, counted_in_part, likely_noise
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price
 from dampen.releases.method import Drawn, Finding, Leak, Method
@@ -180,7 +180,7 @@ class HistogramQuestion:
         "labels",
         "Public list of the categories.",
         default=None,
-        fact=Fact("values", of="value", either=True),
+        fact=Fact("values", of="value", either="values"),
     )
     bins: int | Sequence[Exact] | None = parameter(
         "count",
@@ -191,13 +191,13 @@ class HistogramQuestion:
         "exact",
         "Public lower end of the numbers; smaller ones are counted in the first bin.",
         default=None,
-        fact=Fact("lower", of="value", either=True),
+        fact=Fact("lower", of="value", either="range"),
     )
     upper: Exact | None = parameter(
         "exact",
         "Public upper end of the numbers; larger ones are counted in the last bin.",
         default=None,
-        fact=Fact("upper", of="value", either=True),
+        fact=Fact("upper", of="value", either="range"),
     )
     by: str | None = by_parameter("histogram")
     groups: Sequence[Hashable] | None = groups_parameter()
@@ -264,8 +264,8 @@ class HistogramQuestion:
             return Bins(edges, (self.lower, self.upper))
         raise ParameterError(
             "Expected categories=, the public list of them, or for numbers lower= and upper=, "
-            "their public ends, with bins=. If nobody can list the categories, ask "
-            f"dampen.keys(data, {self.value!r}, delta='1e-6', epsilon=...)."
+            "their public ends, with bins=. If nobody can list the categories, ask for the keys of "
+            f"{self.value!r} with a delta, such as '1e-6'."
         )
 
     @cached_property
@@ -391,11 +391,13 @@ class CountsMethod:
         question: what is counted.
         noise: the law of the noise.
         steps: of the counts that one row, or one person, is worth; noise protects one step.
+        in_full: in how many groups a person counts in full, where that is not in all of them.
     """
 
     question: Counted
     noise: IntegerNoise = LAPLACE
     steps: int = 1
+    in_full: int | None = None
 
     def cost(self, price: Price, /) -> Cost:
         cost = noise_cost(price, self.question.name, self.noise)
@@ -404,7 +406,11 @@ class CountsMethod:
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         noise = likely_noise(epsilon, self._numbers, self.noise)
-        return by_noise(noise, "rows", numbers=self._numbers, epsilon=epsilon, most=rows)
+        told = by_noise(noise, "rows", numbers=self._numbers, epsilon=epsilon, most=rows)
+        if self.in_full is None:
+            return told
+        what = "value" if self.question.name == "histogram" else "group"
+        return counted_in_part(told, self.in_full, what)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
@@ -455,8 +461,9 @@ def counted_people(
     people = several and schema.rows_per_unit == 1
     cap = min(schema.groups_per_unit or 1, size) if people else schema.rows_per_unit
     quantum = quantum_of(cap) if several else cap
+    in_full = cap if people and cap < size else None
     return weighed(
-        lambda _, __, step: CountsMethod(question, noise_for(step), quantum // cap),
+        lambda _, __, step: CountsMethod(question, noise_for(step), quantum // cap, in_full),
         source,
         schema,
         price,

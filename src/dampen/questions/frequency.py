@@ -246,8 +246,8 @@ class FrequencyQuestion:
         if self.problem is None and self.public != "data":
             raise ParameterError(
                 "Expected categories=, the public list of them; or, if nobody can list them, "
-                "delta=, such as '1e-6'. If the data itself is public, public='data' takes the "
-                "categories from it."
+                "delta=, such as '1e-6'. In Python, public='data' takes them from data that is "
+                "public itself."
             )
         mechanism = self.chosen_mechanism(price)
         check_joint(mechanism, MostFrequent.joint)

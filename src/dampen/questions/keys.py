@@ -91,7 +91,14 @@ from dampen.data.source import (
 from dampen.data.units import Pairs, Shares, quantum_of, weights_by_key
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError
-from dampen.releases.accuracy import Accuracy, by_lead, by_threshold, lead, rounded_up
+from dampen.releases.accuracy import (
+    Accuracy,
+    by_lead,
+    by_threshold,
+    counted_in_part,
+    lead,
+    rounded_up,
+)
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_cost
 from dampen.releases.method import Drawn, Finding, Leak
@@ -257,15 +264,19 @@ class KeysMethod:
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         threshold = self.threshold(epsilon)
-        return by_threshold(
+        what = "group" if self.query == "count" else "value"
+        told = by_threshold(
             rounded_up(_surely_found(threshold) / self._one),
             rounded_up(threshold.high / self._one),
             epsilon=epsilon,
             delta=self.delta,
             rows=rows,
             unit="people" if self.people is not None and self.people.distinct else "rows",
-            what="group" if self.query == "count" else "value",
+            what=what,
         )
+        if self.people is None or not self.people.distinct:
+            return told
+        return counted_in_part(told, self.people.cap, what)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
@@ -436,7 +447,8 @@ class RootMethod:
         told = by_threshold(
             found, farthest, epsilon=epsilon, delta=self.delta, rows=rows, unit=unit
         )
-        return replace(told, sentence=told.sentence.partition(" Released counts")[0])
+        alone = told.sentence.partition(" Released counts")[0]
+        return replace(told, sentence=f"{alone} Released counts are weights, not people.")
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()

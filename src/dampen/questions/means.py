@@ -73,7 +73,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -582,6 +582,10 @@ class TotalQuestion(NumbersQuestion):
             )
         return opened
 
+    def of_types(self, source: Opened, /) -> "TotalQuestion":
+        """With the range of truth values, 0 and 1, where the column holds such."""
+        return with_range_of_truth(self, source)
+
     def method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         noise = noise_for(price)
         way = PublicSizeMethod if of_public_size(self, schema) else TotalMethod
@@ -611,6 +615,10 @@ class MeanQuestion(NumbersQuestion):
         "--groups H1,H2,H3 --epsilon 0.5",
     )
 
+    def of_types(self, source: Opened, /) -> "MeanQuestion":
+        """With the range of truth values, 0 and 1, where the column holds such."""
+        return with_range_of_truth(self, source)
+
     def method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         noise = noise_for(price)
         way = PublicSizeMethod if of_public_size(self, schema) else MeanMethod
@@ -619,6 +627,16 @@ class MeanQuestion(NumbersQuestion):
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         """The method on the weights of persons."""
         return self.column.weighed(partial(MeanMethod, self), source, schema, price)
+
+
+AnyRanged = TypeVar("AnyRanged", TotalQuestion, MeanQuestion)
+
+
+def with_range_of_truth(asked: AnyRanged, source: Opened) -> AnyRanged:
+    """The question with 0 and 1 as ends of truth values that nobody stated."""
+    if asked.column.measure(source) != "truth" or (asked.lower, asked.upper) != (None, None):
+        return asked
+    return replace(asked, lower=0, upper=1, step=asked.step or 1)
 
 
 @dataclass(frozen=True)

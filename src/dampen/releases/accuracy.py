@@ -49,6 +49,7 @@ __all__ = [
     "by_sides",
     "by_tail",
     "by_threshold",
+    "counted_in_part",
     "even_distance",
     "in_unit",
     "lead",
@@ -301,21 +302,25 @@ def by_distance(
     return Accuracy(error, unit, sentence, usual=float(evenly))
 
 
-def too_few(what: str = "rows", groups: tuple[int, int] | None = None) -> Accuracy:
+def too_few(
+    what: str = "rows", groups: tuple[int, int] | None = None, *, several: bool = False
+) -> Accuracy:
     """The accuracy of a percentile that was not answered, because the rows are too few.
 
     Args:
         what: is too few, "rows" or "people".
         groups: in how many of how many groups; None where there are no groups.
+        several: whether several percentiles were asked for; some of them may have an answer.
 
     >>> print(too_few(groups=(2, 5)).sentence.partition(":")[0])
     There are too few rows in 2 of 5 groups for an answer at this ε
     """
     where = "" if groups is None else f" in {groups[0]} of {groups[1]} groups"
+    answer = "an answer to every percentile" if several else "an answer"
     return Accuracy(
         None,
         "ranks",
-        f"There are too few {what}{where} for an answer at this ε: it could lie far outside the "
+        f"There are too few {what}{where} for {answer} at this ε: it could lie far outside the "
         "data. Use a larger ε, ask for a percentile nearer to 50, or state lower= and upper=.",
         chance=groups is None or groups[0] == groups[1],
     )
@@ -430,6 +435,21 @@ def by_threshold(
         f"most {counted(farthest, unit)} off."
     )
     return Accuracy(float(found), unit, sentence)
+
+
+def counted_in_part(told: Accuracy, full: int, what: str) -> Accuracy:
+    """The accuracy of counts of persons who count in full in so many groups or values.
+
+    >>> print(counted_in_part(Accuracy(7.0, "people", "At most 7 off."), 1, "group"))
+    At most 7 off. A person in several groups counts in part in each; state groups_per_unit= of \
+the data set if most are in several.
+    """
+    has, each, are = ("with", "for", "have") if what == "value" else ("in", "in", "are in")
+    many = "several" if full == 1 else f"more than {full}"
+    state = f"; state groups_per_unit= of the data set if most {are} several"
+    hint = state if full == 1 else ""
+    part = f"A person {has} {many} {what}s counts in part {each} each{hint}."
+    return replace(told, sentence=f"{told.sentence} {part}")
 
 
 def by_likeliest(

@@ -60,6 +60,7 @@ from dampen.releases.method import (
     InTwoSteps,
     Leak,
     Method,
+    OfTypes,
     Replacing,
     Rest,
     Searching,
@@ -306,6 +307,8 @@ def planned(question: Question, source: Any, price: Price, schema: Schema | None
         ParameterError: if a public parameter is wrong, or the question cannot be asked under the
             relation of the data set.
     """
+    if isinstance(question, OfTypes):
+        question = question.of_types(source)
     if isinstance(question, Searching) and (finding := question.finding) is not None:
         return planned_in_two_steps(question, finding, source, price, schema)
     facts = Schema() if schema is None else schema

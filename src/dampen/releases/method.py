@@ -64,6 +64,7 @@ __all__ = [
     "Leak",
     "Measured",
     "Method",
+    "OfTypes",
     "Replacing",
     "Rest",
     "Searching",
@@ -304,6 +305,15 @@ class Searching(Protocol):
     @property
     def finding(self) -> Finding | None:
         """The first step; None where nothing has to be found."""
+        ...
+
+
+@runtime_checkable
+class OfTypes(Protocol):
+    """A question of which the declared types of the columns may state a part."""
+
+    def of_types(self, source: Any, /) -> Any:
+        """The question with what the types state."""
         ...
 
 

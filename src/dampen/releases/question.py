@@ -86,14 +86,14 @@ class Fact:
             `domains` and others of the data set.
         of: the parameter that names the column; empty for a fact of the data set.
         optional: whether the question can be asked where the schema does not state it.
-        either: whether a column needs only one of the facts that are marked so, such as values of
-            categories or the ends of numbers.
+        either: if given, the alternative that the fact belongs to: a column needs all facts of one
+            alternative, such as the values of categories or both ends of numbers.
     """
 
     name: str
     of: str = ""
     optional: bool = False
-    either: bool = False
+    either: str = ""
 
 
 @dataclass(frozen=True, slots=True)

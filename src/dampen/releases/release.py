@@ -24,6 +24,14 @@ USUAL_CONFIDENCE = 0.95
 """Of the intervals that are shown and written."""
 
 
+READERS = {
+    "tree": "TreeClassifier",
+    "regression-tree": "TreeRegressor",
+    "naive-bayes": "NaiveBayesClassifier",
+}
+"""The estimators that read a model, by how its format begins."""
+
+
 @dataclass(frozen=True, slots=True)
 class Release:
     """A private answer and the public facts about it; nothing else about the data.
@@ -186,9 +194,22 @@ class Release:
         insecure = "" if self.secure else ", NOT SECURE: seeded randomness"
         leaky = f", NOT COVERED BY EPSILON: {', '.join(self.leaks)}" if self.leaks else ""
         return (
-            f"Release({self.answer!r}, {self.price.replace(' ', '=')}, {delta}"
+            f"Release({self._answer_text()}, {self.price.replace(' ', '=')}, {delta}"
             f"mechanism={self.mechanism!r}, neighbours={str(self.neighbours)!r}{insecure}{leaky})"
         )
+
+    def _answer_text(self) -> str:
+        """The answer in a few words: of a model, which is long, how to read it."""
+        return repr(self.answer) if self._model is None else f"<{self._model}>"
+
+    @property
+    def _model(self) -> str | None:
+        """What a model is and how it is read; None for other answers."""
+        if not (isinstance(self.answer, dict) and {"format", "features"} <= self.answer.keys()):
+            return None
+        kind = str(self.answer["format"])
+        reader = READERS.get(kind.partition(" ")[0], "Classifier")
+        return f"a model, {kind}: dampen.{reader}.from_json(release.to_json()) reads it"
 
     def __str__(self) -> str:
         """The answer and all public facts, one to a line."""
@@ -220,7 +241,7 @@ class Release:
 
     def _facts(self) -> dict[str, Any]:
         facts = {
-            "answer": self.answer,
+            "answer": self._model or self.answer,
             "numbers": "" if self.numbers == self.answer else self.numbers,
             "95 % interval": "" if self.law is None else self.interval(),
             "accuracy": self.accuracy.sentence,

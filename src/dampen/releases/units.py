@@ -108,19 +108,30 @@ class OfUnits:
     def _of_persons(self, drawn: Drawn) -> Drawn:
         # The ε of one step, which a method may show, says nothing about a person.
         shown = {name: fact for name, fact in drawn.shown.items() if name not in OF_ONE_STEP}
-        accuracy = None if drawn.accuracy is None else _few_people(drawn, drawn.accuracy)
+        accuracy = None if drawn.accuracy is None else self._few(drawn, drawn.accuracy)
         return replace(drawn, shown={**shown, **self.facts}, accuracy=accuracy)
 
+    def _few(self, drawn: Drawn, told: Accuracy) -> Accuracy | None:
+        """The accuracy of an answer that is missing; None where all are there."""
+        if told.unit == "ranks":
+            return _few_people(drawn)
+        if drawn.answer is not None:
+            return None
+        return _of_people(told) if self.people else told
 
-def _few_people(drawn: Drawn, told: Accuracy) -> Accuracy | None:
+
+def _few_people(drawn: Drawn) -> Accuracy | None:
     """The accuracy where percentiles are missing; None where all are there."""
     if drawn.answer is None:
         return too_few("people")
-    if told.unit != "ranks" or not isinstance(drawn.answer, dict):
+    if isinstance(drawn.answer, list):
+        return too_few("people", several=True) if None in drawn.answer else None
+    if not isinstance(drawn.answer, dict):
         return None
     answers = drawn.answer.values()
     lacking = sum(None in each if isinstance(each, list) else each is None for each in answers)
-    return too_few("people", (lacking, len(answers))) if lacking else None
+    several = any(isinstance(each, list) for each in answers)
+    return too_few("people", (lacking, len(answers)), several=several) if lacking else None
 
 
 def unit_method(question: Question, source: Any, schema: Schema, price: Price) -> Method:
@@ -227,7 +238,7 @@ def kept_rows(
     def view(opened: Opened, entropy: Entropy) -> Opened:
         return KeptRows(opened, unit, most, entropy)
 
-    return OfUnits(method, most, most, view, {"kept_rows_per_unit": most}, people=False)
+    return OfUnits(method, most, most, view, {"kept_rows_per_unit": most}, people=most == 1)
 
 
 def _of_people(told: Accuracy) -> Accuracy:

@@ -75,7 +75,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 import numpy as np
 
 from dampen.core.selection import FloatArray
-from dampen.data.columns import as_labels, as_numbers
+from dampen.data.columns import as_labels, as_measured, as_numbers
 from dampen.data.open import open_table
 from dampen.data.source import Field as SourceField
 from dampen.data.source import Opened, whole_columns
@@ -703,9 +703,12 @@ units-public = false        # true only if the number of rows is public
 [data.columns]
 """
 TAKEN = "# taken from the data: confirm that it is public"
-NUMBERS = "{ lower = 0, upper = 100 }    # the public range"
-VALUES = '["A", "B"]    # the public list of values'
-EITHER = '["A", "B"]    # the public list; or { lower = 0, upper = 100 }; or { dates = true }'
+NUMBERS = "{ lower = 0, upper = 100 }    # the public range, or {} if nobody knows one"
+VALUES = '["A", "B"]    # the public list of values, or [] if nobody has one'
+EITHER = (
+    '["A", "B"]    # the public list, or [] if nobody has one; or { lower = 0, upper = 100 }; or '
+    "{ dates = true }"
+)
 DATES = "{ dates = true }    # or { lower = 2024-01-01, upper = 2025-12-31 }, the public range"
 
 
@@ -755,14 +758,21 @@ def drafted_column(values: Sequence[Any]) -> Column | None:
     """The range of numbers, or the listed values; None for a column that names things.
 
     Numbers are drafted where nine of ten different texts are: the others are cells such as "n/a".
+    Dates are drafted in the same way, without their range.
     """
     present = sorted({str(value) for value in values if value not in (None, "")})
     numbers = _numbers_of(present)
     if 10 * len(numbers) >= 9 * len(present) > 0 and not _are_codes(numbers):
         return Numbers(float(numbers.min()), float(numbers.max()))
+    if 10 * sum(map(_is_date, present)) >= 9 * len(present) > 0:
+        return Numbers(dates=True)
     if not 1 <= len(present) <= MANY:
         return None
     return Categories(tuple(map(Word, present)))
+
+
+def _is_date(text: str) -> bool:
+    return not np.isnan(as_measured([text], "time")[0])
 
 
 def _numbers_of(texts: Sequence[str]) -> FloatArray:

@@ -378,7 +378,10 @@ def check(path: str | Path) -> list[str]:
     Raises:
         DampenError: if something is not as the configuration says.
     """
-    return Workflow.of(load_configuration(path)).check()
+    configuration = load_configuration(path)
+    without = "not served, because it states no [data.columns] and no [data.graph]"
+    unserved = [f"{name}: {without}" for name in configuration.unserved]
+    return Workflow.of(configuration).check() + unserved
 
 
 def run(

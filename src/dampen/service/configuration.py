@@ -274,12 +274,21 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The configuration of a service, before any data is opened."""
+    """The configuration of a service, before any data is opened.
+
+    Attributes:
+        source: the file.
+        settings: of the service.
+        sets: the data sets that are served, by name.
+        ledger: of their budgets.
+        unserved: the names of data sets without public facts, which nobody can ask about.
+    """
 
     source: Path
     settings: Settings
     sets: Mapping[str, Served]
     ledger: Ledger
+    unserved: tuple[str, ...] = ()
 
 
 def load_configuration(path: str | Path) -> Configuration:
@@ -301,8 +310,10 @@ def configuration_of(file: File, source: Path) -> Configuration:
     policy = policy_of(file, source)
     settings = read_table(Settings, file.service, Place(str(source), "service"))
     served: dict[str, Served] = {}
+    unserved: list[str] = []
     for registered, data in zip(policy.sets, file.data, strict=True):
         if not data.schema.columns and data.schema.graph is None:
+            unserved.append(data.name)
             continue
         if data.name in served:
             raise ParameterError(
@@ -317,7 +328,8 @@ def configuration_of(file: File, source: Path) -> Configuration:
     base = source.resolve().parent
     open_to = tuple(base / each for each in settings.register_from)
     settings = replace(settings, state=base / settings.state, register_from=open_to)
-    return Configuration(source, settings, served, Ledger(policy.ledger or default_place()))
+    ledger = Ledger(policy.ledger or default_place())
+    return Configuration(source, settings, served, ledger, tuple(unserved))
 
 
 def _served(registered: DataSet, data: Data, source: Path) -> Served:

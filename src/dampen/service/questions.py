@@ -11,6 +11,7 @@ asked for: they are the data set's public facts.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -177,6 +178,7 @@ def question_of(served: "Served", name: str, options: Mapping[str, Any]) -> Aske
     given = _canonical(name, options)
     asked = {key: value for key, value in given.items() if key not in ("epsilon", "rho")}
     _check_columns(served.schema, name, asked)
+    _check_moments(served.schema, name, asked)
     question = question_type(name)(**asked, **_facts(served, name, _of_facts(name, asked)))
     price = Price(given.get("epsilon"), given.get("rho"))
     resolved = question.resolved(price) if isinstance(question, Resolved) else {}
@@ -223,6 +225,17 @@ def _check_columns(schema: Schema, name: str, asked: Mapping[str, Any]) -> None:
         if each.kind == "condition" and each.name in asked:
             for column in parse_condition(asked[each.name], each.name).columns:
                 _check_column(schema, column, "")
+
+
+def _check_moments(schema: Schema, name: str, asked: Mapping[str, Any]) -> None:
+    """Refuses a date beside a column that holds none by the facts."""
+    column = schema.columns.get(asked.get("value", ""))
+    if isinstance(column, Numbers) and column.dates:
+        return
+    for each in asked_parameters(name):
+        value = asked.get(each.name)
+        if each.kind == "exact" and isinstance(value, str) and re.fullmatch(MOMENT, value):
+            raise ParameterError(f"Expected {each.name} to be a number. Nothing was charged.")
 
 
 def _check_column(schema: Schema, name: str, holds: str) -> None:
@@ -322,7 +335,7 @@ def _shown(name: str, each: Parameter) -> dict[str, Any]:
 
 
 def _facts_of_column(name: str, each: Parameter) -> list[Fact]:
-    """The facts that a column must have to be asked for; of those marked `either`, one."""
+    """The facts that a column must have to be asked for; of alternatives, all of one."""
     facts = (fact for _, fact in _declared_facts(name) if fact.of == each.name)
     return [fact for fact in facts if not fact.optional]
 
@@ -404,9 +417,10 @@ def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any
 
 
 def _has_facts(schema: Schema, needed: Sequence[Fact], column: str) -> bool:
-    known = {fact: fact_of(schema, fact, {fact.of: column}) is not None for fact in needed}
-    either = [known[fact] for fact in needed if fact.either]
-    return all(known[fact] for fact in needed if not fact.either) and (not either or any(either))
+    """Whether a column has all facts that have no alternative, and all of one alternative."""
+    lacking = {f.either for f in needed if fact_of(schema, f, {f.of: column}) is None}
+    alternatives = {fact.either for fact in needed if fact.either}
+    return "" not in lacking and (not alternatives or bool(alternatives - lacking))
 
 
 def _first(values: Iterable[Any], without: Sequence[Any]) -> Any:
@@ -428,6 +442,9 @@ Short = (
     | float
 )
 """A number with a short exponent, for one such as 1e9999999 takes seconds to be read exactly."""
+MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?$"
+"""A date or time, as the threshold of a column of dates."""
+Moment = Annotated[str, StringConstraints(pattern=MOMENT)]
 Percentiles = (
     Short
     | Literal["quartiles", "deciles"]
@@ -560,6 +577,8 @@ def _wrong(kind: str, told: str, where: str) -> str:
         return f"Expected {where}, which is missing"
     if kind == "extra_forbidden":
         return f"There is no parameter {where} here"
+    if kind == "string_pattern_mismatch":
+        return f"Expected {where} to be a number"
     if told.startswith("Input should be "):
         return f"Expected {where} to be {told.removeprefix('Input should be ')}"
     return f"Expected another {where}: {told}"
@@ -622,7 +641,7 @@ def _type(each: Parameter) -> Any:
         "columns": Annotated[list[Name], Field(min_length=1, max_length=1000)],
         "labels": Annotated[list[Name | int], Field(min_length=1, max_length=1000)],
         "count": Annotated[int, Field(ge=each.least, le=LARGEST_COUNT)],
-        "exact": Short,
+        "exact": Short | Moment,
         "flag": bool,
         "percentiles": Percentiles,
         "condition": Annotated[str, StringConstraints(min_length=1, max_length=1000)],

@@ -33,6 +33,7 @@ from dampen.core.selection import FloatArray, IntArray
 from dampen.data.columns import (
     Lookup,
     as_labels,
+    as_measured,
     as_number,
     as_numbers,
     finite_range,
@@ -119,7 +120,7 @@ class Bins:
 
     def encode(self, column: Chunk, /) -> IntArray:
         """The bin of every number, -1 for one that is missing and may not be."""
-        numbers = numbers_of(column)
+        numbers = days_of(column) if self.days else numbers_of(column)
         codes = np.searchsorted(np.asarray(self.edges[1:-1]), numbers, side="right")
         return np.where(np.isnan(numbers), -1 if self.missing is None else len(self) - 1, codes)
 
@@ -296,7 +297,9 @@ def as_domain(given: Any, name: str) -> Domain | None:
         return given
     if isinstance(given, facts.Numbers):
         own: Missing | None = "own" if given.missing == "own" else None
-        return Bins(given.bin_edges, own, free=given.bins is None) if given.bounded else None
+        if not given.bounded:
+            return None
+        return Bins(given.bin_edges, own, days=given.dates, free=given.bins is None)
     if isinstance(given, facts.Categories):
         return Categories(given.labels) if given.labels else None
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
@@ -432,7 +435,11 @@ def leaked_domain(chunks: Sequence[Chunk]) -> Domain:
     if numbers is None:
         return Categories(sorted(set(map(_plain, labels)), key=str))
     if not np.isfinite(numbers).all():
-        raise DataError("Expected numbers only; some are NaN or infinite (inf).")
+        raise DataError(
+            "Expected numbers only where public='data' reads the range; some are NaN or infinite "
+            "(inf). Leave out public='data', or pass domains= such as dampen.bins(0, 90, "
+            "missing='own')."
+        )
     low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
     # Halves, because the whole range may be beyond all floats; the end bins are open anyway.
     edges = np.unique(2 * np.linspace(low / 2, high / 2, LEAKED_BINS + 1)).tolist()
@@ -454,6 +461,13 @@ def numbers_of(chunk: Chunk) -> FloatArray:
         return parsed_numbers(chunk)
     parsed = isinstance(chunk, np.ndarray) and chunk.dtype.kind in "bOU"
     return _parsed(chunk) if parsed else as_numbers(chunk)
+
+
+def days_of(chunk: Chunk) -> FloatArray:
+    """A chunk of a column of dates, or of spans of time, in days; dates may be text in ISO 8601."""
+    texts = "string" in str(getattr(chunk, "type", ""))
+    objects = isinstance(chunk, list) or getattr(getattr(chunk, "dtype", None), "kind", "") in "OU"
+    return as_measured(chunk, "time") if texts or objects else numbers_of(chunk)
 
 
 def _plain_arrow(chunk: Any) -> Any:

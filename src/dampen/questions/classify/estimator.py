@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from dampen.core.sampling import Entropy, fresh
 from dampen.core.selection import FloatArray, IntArray
+from dampen.data.cells import check_labels
 from dampen.data.memory import (
     COLUMNS,
     TABLES,
@@ -277,7 +278,15 @@ def _check_y(y: Any) -> None:
     frame = open_memory(y)
     one_column = isinstance(frame, MemoryTable) and len(frame.fields) == 1
     if not (is_column(y) or one_column or len(_shape(y)) == 1 or _shape(y)[1:] == (1,)):
-        raise ParameterError(f"Expected y to be a column: {COLUMNS}; got {a_thing(y)}.")
+        hint = f" To name a column, call fit_table(table, target={y!r})." if type(y) is str else ""
+        raise ParameterError(f"Expected y to be a column: {COLUMNS}; got {a_thing(y)}.{hint}")
+
+
+def _check_classes(classes: Any, y: Any) -> None:
+    """Refuses classes of another type than that of y, of which no row could be one."""
+    if isinstance(classes, list | tuple | np.ndarray) and is_column(y):
+        field = field_of("y", y)
+        check_labels(field, list(classes), "classes", where=f"in y, which holds {field.type}")
 
 
 def _width(X: Any, domains: Any, *, leaky: bool) -> int:
@@ -446,6 +455,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]
         leaky = self.public == "data"
         source = Supervised.open(X, y, domains=self.domains, unit=unit, leaky=leaky)
         source.check_lengths()
+        _check_classes(getattr(self, "classes", None), y)
         facts = persons({} if unit is None else {"unit": source.person}, rows_per_unit)
         return self._ask(self._question(TARGET, source.names), source, schema=facts)
 

@@ -84,7 +84,7 @@ import numpy as np
 from dampen.core.sampling import Entropy, discrete_laplace, uniform_below, weighted_best
 from dampen.core.selection import FloatArray, IntArray
 from dampen.core.thresholds import Threshold
-from dampen.data.columns import as_keys, as_labels, public_order
+from dampen.data.columns import WHOLE, as_keys, as_labels, public_order
 from dampen.data.source import Batch, Field, Kind
 from dampen.epsilon import decimal_text
 from dampen.errors import MISSING, RULES, ParameterError
@@ -96,6 +96,7 @@ from dampen.questions.classify.encoding import (
     Categories,
     Domain,
     cells_of,
+    days_of,
     mixed,
     numbers_of,
 )
@@ -181,7 +182,6 @@ HASH_WEIGHTS = (4, 1, 1)
 DIGITS = 2.0**17
 """Numbers are rounded to so many parts of a power of two before bins are chosen for them."""
 SIZES = (1, 2, 5)
-WHOLE = ("int", "uint", "bigint", "smallint", "tinyint", "hugeint")
 TIMES = ("date", "timestamp", "duration", "timedelta")
 """How the names of types of days and of spans of time begin."""
 
@@ -897,7 +897,8 @@ class Tallies:
         size = len(next(iter(batch.values())))
         states: dict[str, IntArray] = {}
         for name, parts in self._parts.items():
-            numbers = numbers_of(batch[name])
+            chunk = batch[name]
+            numbers = days_of(chunk) if self.kinds[name] == "days" else numbers_of(chunk)
             parts.append(Tally.of(numbers))
             states[name] = (~np.isnan(numbers)).astype(np.int64)
         held = np.zeros(size, dtype=bool)

@@ -589,9 +589,8 @@ def _by_batch(
 
 
 LACKING = (
-    "Expected classes= (or lower= and upper=), and domains= and max_rows= too for a plan without a "
-    "table. Pass the table, plan(X), for what is to be found: only its columns and their types are "
-    "looked at."
+    "A plan without a table needs domains=, max_rows= and classes= (or lower= and upper=). Or pass "
+    "the table, plan(X): only the names and types of its columns are looked at."
 )
 MANY = 8
 """From so many classes on, naive Bayes is considered."""
@@ -1031,6 +1030,8 @@ def supervision(
 def _kind(domains: Domains, name: str, declared: ColumnKind) -> ColumnKind:
     """The kind of a column without a domain, from its type or from a schema."""
     stated = domains.get(name) if isinstance(domains, Mapping) else None
+    if declared in ("either", "text") and isinstance(stated, facts.Numbers) and stated.dates:
+        return "days"
     if declared != "either" or stated is None:
         return declared
     return "numbers" if isinstance(stated, facts.Numbers) else "text"

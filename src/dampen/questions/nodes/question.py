@@ -158,8 +158,8 @@ class NodesQuestion:
         if source.nodes is None and self.public != "data":
             raise ParameterError(
                 "Expected nodes=, the public list of nodes, or n=, their number: they are then "
-                "called 0 to n-1. If the data itself is public, public='data' takes the nodes from "
-                "it."
+                "called 0 to n-1. In Python, public='data' takes them from data that is public "
+                "itself."
             )
         if self.measure is None:
             if self.share is not None:

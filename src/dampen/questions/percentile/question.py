@@ -12,7 +12,16 @@ from dampen.core.mechanisms import EM, MECHANISMS, PF, Mechanism, named
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
 from dampen.data.cells import ANY_GROUP, LARGEST_TABLE, Grouping, Keyed
-from dampen.data.columns import Bound, Measure, as_bound, as_step, measure_of, measured, shown_as
+from dampen.data.columns import (
+    Bound,
+    Measure,
+    as_bound,
+    as_step,
+    holds_whole,
+    measure_of,
+    measured,
+    shown_as,
+)
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
 from dampen.epsilon import Epsilon, decimal_text
@@ -143,7 +152,23 @@ class PercentileQuestion:
         measure = measure_of(source, self.value, (self.lower, self.upper), self.kind)
         method = self._of_numbers(source, schema, measure, price)
         shown = shown_as(source, self.value, measure)
+        if shown is None and self.is_whole(source):
+            shown = "whole"
         return method if shown is None else InOwnType(method, shown)
+
+    def is_whole(self, source: Opened) -> bool:
+        """Whether the answer is rounded to a whole number: by the type, step and ends.
+
+        Rounding moves no answer farther from its percentile in ranks.  Between the whole numbers m
+        and m + 1 lie no values, so L(g) = R(g) = R(m) = L(m + 1), while L(m) <= R(m) and
+        L(m + 1) <= R(m + 1): the utility of both is at least that of g.
+        """
+        known = [float(as_bound(end)) for end in (self.lower, self.upper) if end is not None]
+        return (
+            self.step is None
+            and all(end.is_integer() for end in known)
+            and holds_whole(source, self.value)
+        )
 
     def _of_numbers(
         self, source: Opened, schema: Schema, measure: Measure | None, price: Price

@@ -24,9 +24,17 @@ draw of up to nine moves its targets with n, so that they stay: the weight of th
 gaps and enters others, and TV moves by at most 2.  With α = ε' / 2s and s >= 2 (1 - min π) that
 costs at most 2 · 2α = 2 ε' / s <= ε' / (1 - min π), and its rounding is paid for by ε'. ∎
 
+**Where the range needs more rows than there are.**  If the number of rows is public, or was counted
+with noise, it may be too small for the points beyond the first and the last percentile, but not for
+all percentiles.  Then the percentiles are asked for that it is enough for: as many as possible, in
+two stages as above, or one by one at equal shares of ε with the exponential mechanism.  The others
+have no answer.  The choice follows from public facts alone, and neither way loses more than ε, nor
+costs more ρ than was charged for the two stages: k draws at ε/k cost ε²/8k.  Where that is more,
+they have ε' = (1 - `FINDING`) ε in all, as stage 2 has, and cost no more than any ε'-DP release.
+
 **The number of rows first.**  Where an end is open, the number of rows is private and nobody states
 how many to expect, a first look counts them with discrete Laplace noise, at λ ε; a row more or less
-moves the count by 1.  The rule about tails asks for n* = 75 S / (t ε') rows, with t = min(q, 1 - q)
+moves the count by 1.  The rule about tails asks for n* = 75 S / (t ε') rows, with the open tail t
 of the percentile that is easiest to have and ε' = ε / parts, `tail_parts` of them.  λ is chosen
 such that the noise has the scale n* / 3, λ = t / (25 S parts), 0.04 for a median, and is at least
 0.005: nearer to the ends n* is large, and noise in proportion to it would hide how many rows there
@@ -883,6 +891,16 @@ class RankDraw:
         """What one noisy value stands for: a run, or the copies of one kind in it."""
         return (Copies if self.mechanism == PF else Runs).of(column, self.candidates)
 
+    def is_enough(self, strength: Fraction) -> bool:
+        """Whether n ε = `strength` is enough for an answer near the data: the rule about tails."""
+        return self.open_tail is None or strength * self.ease > ENOUGH
+
+    @property
+    def ease(self) -> Fraction:
+        """t / S: the larger, the fewer rows are enough."""
+        tail = min(self.share, 1 - self.share) if self.open_tail is None else self.open_tail
+        return tail / self.span
+
     @property
     def open_tail(self) -> Fraction | None:
         """t; None where both ends are public."""
@@ -1100,6 +1118,9 @@ class Moments:
 
 
 FINDING = Fraction(1, 3)
+FOR_RANGE = 4 / FINDING
+"""The points of the range need as many rows as percentiles do that have ε divided by this: half of
+`FINDING` for each, for half of the tail."""
 MOST_POINTS = 1 << 17
 
 
@@ -1134,12 +1155,30 @@ class WithinRange:
     def tail_parts(self) -> Fraction:
         """A percentile in its tail is found as if it had this part of ε: see `unbounded.ENOUGH`.
 
-        Half of the share that finds the range, for half of the tail.
+        Half of the share that finds the range, for half of the tail; or one by one (`of_rows`).
         """
-        return 4 / FINDING
+        return min(FOR_RANGE, Fraction(len(self.shares)))
 
-    def of_rows(self, _n: int | None, _epsilon: Fraction, /) -> "WithinRange":
-        return self
+    def of_rows(self, n: int | None, epsilon: Fraction, /) -> "WithinRange | OfSome":
+        """The percentiles that n rows are enough for: as many as possible, see the module."""
+        if n is None:
+            return self
+        together = self._enough(n * epsilon / FOR_RANGE)
+        if len(together) == len(self.shares):
+            return self
+        most = range(1, len(self.shares) + 1)
+        alone = max((self._enough(n * epsilon / k)[:k] for k in most), key=len)
+        if len(alone) < len(together):
+            return OfSome(self.points, replace(self, points=tuple(together)))
+        one_by_one = EqualRunShares(tuple(alone), self.candidates, self.neighbours, EM)
+        fits = not alone or GUMBEL.rho(epsilon, len(alone)) <= pure_rho((1 - FINDING) * epsilon)
+        return OfSome(self.points, one_by_one, Fraction(1) if fits else 1 - FINDING)
+
+    def _enough(self, strength: Fraction) -> list[Percent]:
+        """The percentiles that n ε = `strength` is enough for, the easiest first."""
+        draws = [RankDraw(q * 100, self.candidates, self.neighbours) for q in self.shares]
+        easiest = sorted(draws, key=lambda draw: (-draw.ease, draw.share))
+        return [draw.p for draw in easiest if draw.is_enough(strength)]
 
     def cost(self, price: Price, query: str, /) -> Cost:
         """Two draws of the exponential mechanism for the range; the rest is (1 - FINDING) ε-DP."""
@@ -1317,6 +1356,43 @@ class EqualRunShares:
         return [RankDraw(p, self.candidates, self.neighbours, self.mechanism) for p in self.points]
 
 
+@dataclass(frozen=True)
+class OfSome:
+    """Some of the percentiles, those that the rows are enough for; the others have no answer.
+
+    Attributes:
+        asked: the percentiles as they were asked for.
+        draws: of those that have an answer.
+        part: of ε that they get.
+    """
+
+    asked: tuple[Percent, ...]
+    draws: "EqualRunShares | WithinRange"
+    part: Fraction = Fraction(1)
+
+    @property
+    def tail_parts(self) -> Fraction:
+        return self.draws.tail_parts
+
+    def of_rows(self, _n: int | None, _epsilon: Fraction, /) -> "OfSome":
+        return self
+
+    def cost(self, price: Price, query: str, /) -> Cost:
+        return self.draws.cost(Price(self.part * price.asked()), query)
+
+    def farthest(self, epsilon: Fraction, /) -> float | None:
+        return self.draws.farthest(self.part * epsilon) if self.draws.points else None
+
+    def usual(self, epsilon: Fraction, /) -> float | None:
+        return self.draws.usual(self.part * epsilon) if self.draws.points else None
+
+    def draw(self, column: Column, epsilon: Fraction, entropy: Entropy, /) -> list[int | None]:
+        points = self.draws.points
+        codes = self.draws.draw(column, self.part * epsilon, entropy) if points else []
+        found = dict(zip(map(as_fraction, points), codes, strict=True))
+        return [found.get(as_fraction(p)) for p in self.asked]
+
+
 def several_draws(
     points: tuple[Percent, ...],
     candidates: Candidates,
@@ -1419,11 +1495,12 @@ class UnboundedMethod:
         answers = [self._values(column, epsilon, entropy, self._rows_each) for column in columns]
         if lookup is not None:
             lacking = sum(map(self._lacks, answers))
-            few = too_few(groups=(lacking, len(answers)))
-            told = of_numbers(few, source, self.column) if lacking else None
+            few = too_few(groups=(lacking, len(answers)), several=self.several)
+            told = self._told(few, answers, source) if lacking else None
             return Drawn(dict(zip(lookup.groups, answers, strict=True)), accuracy=told)
         if self.neighbours is not Neighbours.REPLACE_ONE:
-            told = of_numbers(too_few(), source, self.column) if self._lacks(answers[0]) else None
+            few = too_few(several=self.several)
+            told = self._told(few, answers, source) if self._lacks(answers[0]) else None
             return Drawn(answers[0], accuracy=told)
         return Drawn(answers[0], {"n": n}, self.accuracy(epsilon, n))
 
@@ -1434,41 +1511,53 @@ class UnboundedMethod:
         [noise] = discrete_laplace(1 / (part * epsilon), 1, entropy).tolist()
         n = max(column.n + noise, 0)
         shown = {"epsilon_for_rows": decimal_text(part * epsilon)}
-        few = of_numbers(self._few(n, epsilon), source, self.column)
+        few = self._few(n, epsilon)
         if n < self._needed(self._easiest, epsilon) * STOP:
             nothing = [None] * len(self.points) if self.several else None
-            return Drawn(nothing, shown, few)
+            return Drawn(nothing, shown, of_numbers(few, source, self.column))
 
         def rest(bits: Entropy) -> Drawn:
-            found = self._values(column, (1 - part) * epsilon, bits, n)
-            return Drawn(found, shown, few if self._lacks(found) else None)
+            left = (1 - part) * epsilon
+            found = self._values(column, left, bits, n)
+            lacks = self._lacks(found)
+            told = self._told(few, [found], source) if lacks else self._known_later(n, left)
+            return Drawn(found, shown, told)
 
         return rest
+
+    def _known_later(self, n: int, epsilon: Fraction) -> Accuracy | None:
+        """The accuracy of a way that was chosen by the number of rows, if that way has one."""
+        if not isinstance(self.draws.of_rows(n, epsilon), OfSome):
+            return None
+        return replace(self, draws=self.draws.of_rows(n, epsilon))._distance(epsilon, None)
 
     def _lacks(self, found: Any) -> bool:
         return found is None or (self.several and None in found)
 
+    def _told(self, few: Accuracy, found: list[Any], source: Opened) -> Accuracy:
+        """The accuracy where an answer is missing; if all are, the column may hold no numbers."""
+        each = [value for values in found for value in (values if self.several else [values])]
+        nothing = all(value is None for value in each)
+        return of_numbers(few, source, self.column) if nothing else few
+
     def _few(self, n: int, epsilon: Fraction) -> Accuracy:
         """The accuracy for a noisy number of rows where a percentile was not answered."""
         noise = ceil(3 / (self.counting * epsilon))
-        return self._too_few(n, epsilon, noise=noise) or too_few()
+        return self._too_few(n, epsilon, noise=noise) or too_few(several=self.several)
 
     @property
-    def _tails(self) -> list[Fraction]:
-        """How much lies beyond each percentile, on its nearer side."""
-        shares = [as_fraction(p) / 100 for p in self.points]
-        return [min(q, 1 - q) for q in shares]
+    def _eases(self) -> list[Fraction]:
+        """t / S of each percentile, in the rule about tails."""
+        asked = map(as_fraction, self.points)
+        return [RankDraw(p, self.candidates, self.neighbours).ease for p in asked]
 
     @property
     def _easiest(self) -> Fraction:
-        return max(self._tails)
+        return max(self._eases)
 
-    def _needed(self, tail: Fraction, epsilon: Fraction) -> Fraction:
+    def _needed(self, ease: Fraction, epsilon: Fraction) -> Fraction:
         """n*: the rows that the rule about tails asks for."""
-        return ENOUGH * self._span(tail) * self.draws.tail_parts / (tail * epsilon)
-
-    def _span(self, tail: Fraction) -> Fraction:
-        return Fraction(1) if self.neighbours is Neighbours.REPLACE_ONE else 1 - tail
+        return ENOUGH * self.draws.tail_parts / (ease * epsilon)
 
     @property
     def _rows_each(self) -> int | None:
@@ -1509,8 +1598,8 @@ class UnboundedMethod:
         """
         if self.grouping is not None:
             n //= len(self.grouping.groups)
-        tail, hardest = min(zip(self._tails, self.points, strict=True))
-        needed = self._needed(tail, epsilon) if tail else None
+        ease, hardest = min(zip(self._eases, self.points, strict=True))
+        needed = self._needed(ease, epsilon) if ease else None
         if needed is not None and n > needed:
             return None
         return by_tail(
