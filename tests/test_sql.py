@@ -163,7 +163,8 @@ def test_delta_finds_groups_without_a_list(grouped):
         "days": [3, 4, 5] * 1000,
     }
     columns = {"days": dampen.number(0, 90)}
-    stays = dampen.dataset(rows, unit="patient", columns=columns)
+    facts = {"unit": "patient", "groups_per_unit": 1}
+    stays = dampen.dataset(rows, columns=columns, **facts)
     statement = f"SELECT ward, {grouped} FROM stays GROUP BY ward"
     beside = stays.sql(statement, epsilon=2, delta="1e-6")
     inside = stays.sql(f"{statement} OPTIONS(epsilon=2, delta=0.000001)")
@@ -174,7 +175,7 @@ def test_delta_finds_groups_without_a_list(grouped):
         stays.sql(f"{statement} OPTIONS(epsilon=2, delta=0.000001)", delta="1e-6")
     with pytest.raises(dampen.ParameterError, match=r"groups=.*delta="):
         stays.sql(statement, epsilon=2)
-    known = dampen.dataset(rows, unit="patient", columns={**columns, "ward": []})
+    known = dampen.dataset(rows, columns={**columns, "ward": []}, **facts)
     with pytest.raises(dampen.ParameterError, match=r"values of ward\. Pass delta="):
         known.sql(statement, epsilon=2)
     assert set(known.sql(statement, epsilon=2, delta="1e-6").answer) == {"A", "B"}
@@ -297,6 +298,16 @@ def test_of_columns_that_differ_in_capitals_the_named_one_is_asked():
     asked = dampen.dataset({"days": [9] * 500, "Days": [1] * 500}, columns=numbers)
     means = [asked.sql(f"SELECT AVG({each}) FROM stays", epsilon=100).answer for each in numbers]
     assert means == [pytest.approx(9, abs=0.5), pytest.approx(1, abs=0.5)]
+
+
+def test_persons_once_in_every_group_need_to_be_stated_in_how_many():
+    rows = {"patient": [str(i % 900) for i in range(1800)], "ward": ["A"] * 900 + ["B"] * 900}
+    statement = "SELECT COUNT(DISTINCT patient) FROM stays GROUP BY ward"
+    facts = {"unit": "patient", "columns": {"ward": ["A", "B"]}}
+    with pytest.raises(dampen.ParameterError, match="State groups_per_unit"):
+        dampen.dataset(rows, **facts).sql(statement, epsilon=9)
+    told = dampen.dataset(rows, groups_per_unit=2, **facts).sql(statement, epsilon=100)
+    assert told.answer == {"A": 900, "B": 900}
 
 
 def test_groups_with_the_most_persons_are_those_of_distinct_persons():

@@ -103,8 +103,8 @@ class Statement:
                 the data set lists them.
 
         Raises:
-            ParameterError: if OPTIONS names another unit than the data set protects, or δ is stated
-                twice.
+            ParameterError: if OPTIONS names another unit than the data set protects, δ is stated
+                twice, or nobody stated in how many groups a person counts once.
         """
         if delta is not None and self.delta is not None:
             raise ParameterError("Expected delta once: beside the statement, or in OPTIONS.")
@@ -133,6 +133,14 @@ class Statement:
                 f"COUNT(DISTINCT {self.counted}) cannot be asked privately here: DISTINCT counts "
                 "the persons that epsilon protects, and this data set protects one "
                 f"{schema.unit}. {NEAREST}"
+            )
+        shared = self.counted and self.question == "count" and self.stated.get("by")
+        if shared and schema.groups_per_unit is None:
+            raise ParameterError(
+                f"COUNT(DISTINCT {self.counted}) counts a person once in every group, and nobody "
+                "stated in how many. State groups_per_unit among the facts of the data set, the "
+                "number of groups in which a person counts in full; or ask for COUNT(*), in which "
+                "one in several groups counts in part in each."
             )
 
 
