@@ -354,8 +354,8 @@ def pay(cost: Cost, *, budget: Budget | None = None, entropy: Entropy | None = N
     bits = open_entropy(entropy)
     if budget is not None and not callable(getattr(budget, "charge", None)):
         raise ParameterError(
-            "Expected budget= to be an account of a ledger, or an object with a method charge, got "
-            f"a {type(budget).__name__}."
+            "Expected budget= to be an account of a ledger, such as dampen.Ledger(file)[name], or "
+            f"an object with a method charge, got a {type(budget).__name__}."
         )
     charge = None if budget is None else budget.charge(cost)
     return Paid(cost, bits, budget, charge)
