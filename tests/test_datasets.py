@@ -54,7 +54,11 @@ def test_typed_parameters_override_stated_facts() -> None:
     [
         ({}, Neighbours.ADD_REMOVE_ROW, "one row"),
         ({"units_public": True}, Neighbours.REPLACE_ONE, "what one row says"),
-        ({"unit": "person"}, Neighbours.ADD_REMOVE_UNIT, "one person, with all their rows"),
+        (
+            {"unit": "hospital", "columns": {}},
+            Neighbours.ADD_REMOVE_UNIT,
+            "one hospital, with all their rows",
+        ),
         ({"columns": {}, "nodes": 9}, Neighbours.ADD_REMOVE_EDGE, "one edge"),
     ],
 )
@@ -237,3 +241,9 @@ def test_what_to_expect_reads_well_at_a_prompt() -> None:
     told = "In at least 9 of 10 runs a value with 16 rows or more is released."
     assert repr(expected).startswith(f"Planned(epsilon=1, delta=0.000001, accuracy='{told}")
     assert str(expected).startswith(f"cost: epsilon 1\naccuracy: {told}")
+
+
+def test_a_unit_that_is_not_a_column_of_the_data_is_refused():
+    told = r"or a column of the data, got 'patent'\. Did you mean 'patient'\?"
+    with pytest.raises(ParameterError, match=told):
+        dampen.dataset({"patient": ["a"], "days": [1]}, unit="patent")

@@ -182,6 +182,7 @@ def dataset(
         return _registered(data, config, budget)
     if not isinstance(unit, str):
         raise ParameterError(f"Expected unit= to be the name of one column, got {a_thing(unit)}.")
+    _check_unit(unit, data)
     graph = None if nodes is None else _graph(nodes, source, target, max_degree)
     schema = Schema(
         unit=unit,
@@ -441,6 +442,20 @@ def _columns(stated: Any, data: Any) -> dict[str, Column]:
                 f"{did_you_mean(str(name), known)}"
             )
     return {name: _column(name, each) for name, each in stated.items()}
+
+
+def _check_unit(unit: str, data: Any) -> None:
+    """Refuses the name of a column that the data does not have.
+
+    Raises:
+        ParameterError: if it is one.
+    """
+    known = _names_in_memory(data)
+    if unit and known is not None and unit not in ("row", "edge", "source", *known):
+        raise ParameterError(
+            f"Expected unit= to be 'row', 'edge', 'source' or a column of the data, got {unit!r}."
+            f"{did_you_mean(unit, known)}"
+        )
 
 
 def _names_in_memory(data: Any) -> list[str] | None:

@@ -668,14 +668,14 @@ def test_classes_are_of_the_type_of_y():
     assert TreeClassifier(5, classes=["0", "1"]).fit(X, list(codes)) is not None
 
 
-def test_a_name_in_place_of_y_is_told_about_fit_table():
+def test_a_name_in_place_of_y_refers_to_fit_table():
     X, y = frame(60)
     told = r"got a str\. To name a column, call fit_table\(table, target='sick'\)\."
     with pytest.raises(ParameterError, match=told):
         TreeClassifier(5, classes=CLASSES).fit(X.assign(sick=y), "sick")
 
 
-def test_public_data_with_missing_numbers_is_told_what_reads_them():
+def test_public_data_with_missing_numbers_is_refused_with_the_way_to_read_them():
     X = pd.DataFrame({"age": [1.0, np.nan] * 50})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dampen.PrivacyLeakWarning)

@@ -115,8 +115,14 @@ def test_several_columns_of_groups_read_the_same_in_every_table(dampen, place):
     assert "('H1'" not in counted.out
 
 
-def test_a_list_with_blanks_is_told_to_have_commas(dampen):
+def test_a_list_with_blanks_is_refused_with_a_hint_at_commas(dampen):
     asked = ("--value", "days", "--by", "hospital", "--groups", "H1", "H2", "--epsilon", "1")
     refused = dampen("top-groups", "stays.csv", *asked)
     told = "Got unexpected extra argument (H2). Write a list with commas, such as A,B,C."
     assert (refused.code, told in refused.err) == (2, True), refused.err
+
+
+def test_values_that_are_found_come_with_counts_and_intervals(dampen):
+    found = dampen("keys", "stays.csv", "--value", "hospital", "--delta", "1e-6", "--epsilon", "5")
+    assert found.out.startswith("value   count   interval\n")
+    assert found.out.count("(95 %)") == 3

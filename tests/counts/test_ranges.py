@@ -262,7 +262,7 @@ def test_truth_values_have_a_range_by_their_type(column):
     assert dampen.mean(values, kind="bool", epsilon=1).parameters["lower"] == "0"
 
 
-def test_too_few_people_for_a_range_are_told_what_is_enough():
+def test_the_accuracy_names_the_people_that_a_range_needs():
     stays = dampen.dataset(
         {"days": list(range(60)) * 50, "patient": list(range(50)) * 60}, unit="patient"
     )
@@ -272,7 +272,7 @@ def test_too_few_people_for_a_range_are_told_what_is_enough():
     assert "percentile" not in str(made.accuracy)
 
 
-def test_missing_percentiles_of_people_are_told():
+def test_the_accuracy_counts_missing_percentiles_of_people():
     stays = dampen.dataset(
         {"days": list(range(60)) * 50, "patient": list(range(1_000)) * 3}, unit="patient"
     )

@@ -214,7 +214,7 @@ def test_every_cell_has_a_number_or_none(measure):
 
 
 @pytest.mark.parametrize("bound", ["2020-01-31", date(2020, 1, 31), timedelta(days=1)])
-def test_dates_are_no_ends_of_declared_numbers(bound):
+def test_dates_as_ends_of_declared_numbers_are_refused(bound):
     frame = pd.DataFrame({"days": [1.0, 2.0] * 50, "ward": ["A", "B"] * 50})
     told = "'days' holds numbers. State its ends and thresholds as numbers."
     with pytest.raises(ParameterError, match=told):

@@ -11,7 +11,7 @@ import dampen
 from dampen.core.mechanisms import EM
 from dampen.core.sampling import InsecureEntropy, SystemEntropy
 from dampen.core.selection import Neighbours
-from dampen.errors import ParameterError
+from dampen.errors import AccuracyWarning, ParameterError
 from dampen.questions.percentile import unbounded
 from dampen.questions.percentile.joint_tight import intervals
 from dampen.questions.percentile.unbounded import Column, Decimals, WithinRange
@@ -174,3 +174,16 @@ def test_an_end_that_is_public_needs_no_rows_near_it():
     made = dampen.percentile(np.arange(1_500) + 100, p=[1, 2, 5, 10, 25], lower=0, epsilon=1)
     assert None not in made.answer
     assert dampen.percentile(np.arange(20), p=[1, 50, 99], epsilon=1).answer == [None] * 3
+
+
+def test_a_stated_bound_on_the_rows_chooses_the_percentiles():
+    values = {"pay": np.arange(3_000) + 100, "who": np.arange(3_000)}
+    points = [5, 25, 50, 75, 95]
+    stated = dampen.dataset(values, rows=3_000)
+    with pytest.warns(AccuracyWarning, match="3,000 rows are too few for p = 5"):
+        made = stated.percentile("pay", p=points, epsilon=1)
+    assert [answer is None for answer in made.answer] == [True, False, False, False, True]
+    assert made.accuracy.sentence.startswith("3,000 rows are too few for p = 5 at ε = 1")
+    people = dampen.dataset(values, rows=3_000, unit="who")
+    made = people.percentile("pay", p=[40, 45, 50, 55, 60], epsilon=8)
+    assert None not in made.answer

@@ -314,7 +314,7 @@ def test_a_histogram_needs_values_or_both_ends_of_a_column(half):
     assert example(schema_of(born=half, days=dampen.number(0, 9)), "histogram") is not None
 
 
-def test_a_threshold_may_be_a_date_and_nothing_else_that_is_no_number():
+def test_a_threshold_is_a_number_or_a_date():
     asked = {"value": "born", "by": "ward"}
     for moment in ("2021-01-31", "2021-01-31T12:30"):
         body = options_of("groups-above", {**asked, "threshold": moment}, {"epsilon": "1"})

@@ -190,6 +190,8 @@ def _shown(release: "Release", shape: "Shape", points: str, facts: dict[str, Any
         return facts_text(_number_facts(release) | facts)
     if shape == "number":
         table = table_text(*_number_table(release))
+    elif isinstance(answer, dict) and shape == "value" and isinstance(release.numbers, dict):
+        table = table_text(*_key_table(release))
     elif isinstance(answer, dict):
         table = table_text(["group", "answer"], answer.items())
     elif isinstance(answer, list) and shape in ("ranking", "points"):
@@ -204,6 +206,15 @@ def _shown(release: "Release", shape: "Shape", points: str, facts: dict[str, Any
         first = {"answer": answer, "accuracy": facts["accuracy"]}
         return facts_text(first | _margin_facts(release, shape) | facts)
     return f"{table}\n{facts_text(facts)}"
+
+
+def _key_table(release: "Release") -> tuple[list[str], list[list[Any]]]:
+    """The values that were found, each with its count, and the interval of that if there is one."""
+    rows = [[name, count] for name, count in release.answer.items()]
+    if release.law is None:
+        return ["value", "count"], rows
+    ends = release.interval()
+    return ["value", "count", "interval"], [[*row, _ends_text(ends[row[0]])] for row in rows]
 
 
 def _counted_ranks(release: "Release") -> list[list[Any]]:

@@ -41,6 +41,8 @@ the person and to add them with one row more.  By group privacy m steps cost m �
 m² ρ (Bun and Steinke 2016, Proposition 1.9).  There is no conversion in the other
 direction: replacing rows never leads to a table with one row more."""
 
+FEW_BUDGETS = 10
+"""So many are listed where there is none of a name."""
 RHO_DIGITS = 200
 """Of a ρ: the square of an ε has twice its digits, and shares and rounded parts add some."""
 
@@ -160,7 +162,10 @@ def balance_of(state: State, name: str) -> Balance:
     found = state.budgets.get(key_of(name))
     if found is None:
         known = [balance.name for balance in state.budgets.values()]
-        raise BudgetError(f"The ledger has no budget {name!r}.{did_you_mean(name, known)}")
+        hint = did_you_mean(name, known)
+        if not hint and 0 < len(known) <= FEW_BUDGETS:
+            hint = f" It has {', '.join(known)}."
+        raise BudgetError(f"The ledger has no budget {name!r}.{hint}")
     return found
 
 
@@ -297,7 +302,7 @@ def _delta_objection(balance: Balance, request: ChargeRequest) -> str:
         return ""
     return (
         f"is pure: it has no delta, and this release needs delta {decimal_text(request.delta)}. "
-        "Ask with a list of the possible values instead, or open a budget with --delta."
+        "Ask with a list of the possible values instead, or open a budget with delta=."
     )
 
 

@@ -355,8 +355,8 @@ def pay(cost: Cost, *, budget: Budget | None = None, entropy: Entropy | None = N
     bits = open_entropy(entropy)
     if budget is not None and not callable(getattr(budget, "charge", None)):
         raise ParameterError(
-            "Expected budget= to be an account of a ledger, or an object with a method charge, got "
-            f"{a_thing(budget)}."
+            "Expected budget= to be an account of a ledger, such as dampen.Ledger(file)[name], or "
+            f"an object with a method charge, got {a_thing(budget)}."
         )
     charge = None if budget is None else budget.charge(cost)
     return Paid(cost, bits, budget, charge)

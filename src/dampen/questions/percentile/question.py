@@ -1,9 +1,9 @@
 """`percentile`: the value at one percentile or several, privately; also of every group."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import floor, isqrt
 from operator import itemgetter
 from typing import Any, ClassVar, Literal, cast
@@ -149,8 +149,12 @@ class PercentileQuestion:
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> Method:
         """The method on the grid if there is one, else among all decimals; dates among all days."""
+        return self._method(source, schema, price, most=schema.rows)
+
+    def _method(self, source: Opened, schema: Schema, price: Price, *, most: int | None) -> Method:
+        """The method where there are at most so many rows, if that is stated."""
         measure = measure_of(source, self.value, (self.lower, self.upper), self.kind)
-        method = self._of_numbers(source, schema, measure, price)
+        method = self._of_numbers(source, schema, measure, price, most)
         shown = shown_as(source, self.value, measure)
         if shown is None and self.is_whole(source):
             shown = "whole"
@@ -171,7 +175,12 @@ class PercentileQuestion:
         )
 
     def _of_numbers(
-        self, source: Opened, schema: Schema, measure: Measure | None, price: Price
+        self,
+        source: Opened,
+        schema: Schema,
+        measure: Measure | None,
+        price: Price,
+        most: int | None,
     ) -> Method:
         relation = self._relation(schema)
         public = relation is Neighbours.REPLACE_ONE
@@ -181,7 +190,9 @@ class PercentileQuestion:
         if self.has_grid:
             return self._on_grid(relation, rows, price)
         unknown = schema.rows is None and schema.relation is not Neighbours.REPLACE_ONE
-        return self._unbounded(relation, rows, self._candidates(measure), price, unknown=unknown)
+        candidates = self._candidates(measure)
+        method = self._unbounded(relation, rows, candidates, price, unknown=unknown)
+        return replace(method, most=most)
 
     def _candidates(self, measure: Measure | None) -> Candidates:
         """The possible answers, where they are not points of a grid."""
@@ -249,7 +260,9 @@ class PercentileQuestion:
                 f"Expected p with at most two decimals where ε protects {schema.protected}."
             )
         width = 0 if self.grouping is None or not self.has_grid else self.grid.size + 1
-        return weighed(self.method, source, schema, price, width=width)
+        # The weights of persons are more than the rows that are stated.
+        of_weights = partial(self._method, most=None)
+        return weighed(of_weights, source, schema, price, width=width)
 
     def shown(self) -> Mapping[str, Any]:
         asked = list(self.points) if self.several else self.p

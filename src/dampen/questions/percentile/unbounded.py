@@ -1432,6 +1432,7 @@ class UnboundedMethod:
         several: whether the answer is a list.
         neighbours: what ε speaks of.
         rows: the number of rows, where it is public and known.
+        most: a public bound on it, where that is stated.
         counts: whether a first look counts the rows, see the module.
     """
 
@@ -1445,6 +1446,7 @@ class UnboundedMethod:
     several: bool
     neighbours: Neighbours
     rows: int | None
+    most: int | None = None
     counts: bool = False
 
     def cost(self, price: Price, /) -> Cost:
@@ -1492,14 +1494,17 @@ class UnboundedMethod:
             return begun if isinstance(begun, Drawn) else begun(entropy)
         lookup = None if self.grouping is None else self.grouping.lookup(source, str(self.by))
         columns, n = read_columns(source, self.column, self.candidates, lookup)
-        answers = [self._values(column, epsilon, entropy, self._rows_each) for column in columns]
+        # No more rows than are stated: percentiles that these are too few for are not asked for.
+        at_most = self.most if self._is_in_range else self._rows_each
+        answers = [self._values(column, epsilon, entropy, at_most) for column in columns]
         if lookup is not None:
             lacking = sum(map(self._lacks, answers))
             few = too_few(groups=(lacking, len(answers)), several=self.several)
             told = self._told(few, answers, source) if lacking else None
             return Drawn(dict(zip(lookup.groups, answers, strict=True)), accuracy=told)
         if self.neighbours is not Neighbours.REPLACE_ONE:
-            few = too_few(several=self.several)
+            stated = None if self.most is None else self._too_few(self.most, epsilon)
+            few = stated or too_few(several=self.several)
             told = self._told(few, answers, source) if self._lacks(answers[0]) else None
             return Drawn(answers[0], accuracy=told)
         return Drawn(answers[0], {"n": n}, self.accuracy(epsilon, n))
@@ -1558,6 +1563,11 @@ class UnboundedMethod:
     def _needed(self, ease: Fraction, epsilon: Fraction) -> Fraction:
         """n*: the rows that the rule about tails asks for."""
         return ENOUGH * self.draws.tail_parts / (ease * epsilon)
+
+    @property
+    def _is_in_range(self) -> bool:
+        """Whether a bound on the rows may choose the percentiles: of one column, not of groups."""
+        return isinstance(self.draws, WithinRange) and self.grouping is None and self.rows is None
 
     @property
     def _rows_each(self) -> int | None:
