@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from dampen import MISSING, OTHER, Classifier, InsecureEntropy, TreeClassifier
@@ -141,6 +142,15 @@ def test_a_row_of_a_list_that_is_no_row_has_no_values() -> None:
     [batch] = source.batches(dict.fromkeys(source.names, "any"))
     assert list(batch["x0"]) == [1, None, None, None, None, 4, 6, None]
     assert list(batch["x1"]) == [2, None, None, None, None, 5, 7, None]
+
+
+def test_a_missing_class_says_nothing_of_another_row() -> None:
+    """Of whole numbers in a table of one column numpy makes floats where one is missing."""
+    large = 2**53 + 1
+    for classes in ([large], [large, None]):
+        y = pa.table({"y": pa.array(classes, pa.int64())})
+        [batch] = Supervised.open({"c": classes}, y, domains=None).batches({"y=": "any"})
+        assert Categories((0, large)).encode(batch["y="])[0] == 1
 
 
 def tallied(cells: list[Any]) -> Tallies:
