@@ -45,6 +45,13 @@ class Hostile:
         raise RuntimeError
 
 
+class Unhashable:
+    """In place of an id."""
+
+    def __hash__(self) -> int:
+        raise RuntimeError
+
+
 CELLS: list[Any] = [
     *(None, True, 1, 1.0, 2.5, -0.0, float("nan"), float("inf"), 10**5000, 2**53 + 1, 2.0**53),
     *("1", "1.0", "a", "", "nan", "True", "\ud800", b"1", b"\xff"),
@@ -200,3 +207,10 @@ def test_no_cell_ends_a_fit_or_is_warned_of(make: Any) -> None:
             model.fit(X, objects([cell, *["no", "yes"] * 60]))
         json.loads(model.to_json())
         model.predict({"c": [cell], "n": [cell]})
+
+
+def test_an_id_that_cannot_be_compared_belongs_to_nobody() -> None:
+    model = TreeClassifier(1, classes=["no", "yes"], max_rows=121, domains=[["x", "y"]])
+    unit = objects([Unhashable(), *range(120)])
+    model.fit([["x"], *[["x"], ["y"]] * 60], ["no", *["no", "yes"] * 60], unit=unit)
+    assert model.release_.epsilon == 1
