@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
 from dampen import MISSING, OTHER, Classifier, InsecureEntropy, TreeClassifier
 from dampen.core.thresholds import Threshold
+from dampen.data import columns, memory
 from dampen.data.source import Batch
 from dampen.questions.classify import found
 from dampen.questions.classify.encoding import Bins, Branches, Categories, Domain, numbers_of
@@ -149,6 +151,20 @@ def test_a_row_of_a_list_that_is_no_row_has_no_values() -> None:
     [batch] = source.batches(dict.fromkeys(source.names, "any"))
     assert list(batch["x0"]) == [1, None, None, None, None, 4, 6, None]
     assert list(batch["x1"]) == [2, None, None, None, None, 5, 7, None]
+
+
+@pytest.mark.parametrize("kind", [pl.Datetime("ns"), pl.Duration("ns"), pl.Int64(), pl.Float32()])
+def test_a_missing_cell_says_nothing_of_another_row_without_arrow(
+    kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (memory, columns):
+        monkeypatch.setattr(module, "has_arrow", lambda: False)
+
+    def table(cells: list[Any]) -> Any:
+        return {"c": pl.Series(cells, dtype=pl.Int64).cast(kind)}
+
+    for pair in itertools.combinations([None, 0, 1, 10**15], 2):
+        assert differs(table, list(pair)) == set()
 
 
 def test_a_missing_class_says_nothing_of_another_row() -> None:
