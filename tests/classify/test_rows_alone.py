@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from dampen import MISSING, OTHER, Classifier, InsecureEntropy, TreeClassifier
 from dampen.core.thresholds import Threshold
+from dampen.data import columns, memory
 from dampen.data.source import Batch
 from dampen.questions.classify import found
 from dampen.questions.classify.encoding import Bins, Branches, Categories, Domain, numbers_of
@@ -41,6 +44,13 @@ class Hostile:
         raise RuntimeError
 
     def __float__(self) -> float:
+        raise RuntimeError
+
+
+class Unhashable:
+    """In place of an id."""
+
+    def __hash__(self) -> int:
         raise RuntimeError
 
 
@@ -143,6 +153,29 @@ def test_a_row_of_a_list_that_is_no_row_has_no_values() -> None:
     assert list(batch["x1"]) == [2, None, None, None, None, 5, 7, None]
 
 
+@pytest.mark.parametrize("kind", [pl.Datetime("ns"), pl.Duration("ns"), pl.Int64(), pl.Float32()])
+def test_a_missing_cell_says_nothing_of_another_row_without_arrow(
+    kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (memory, columns):
+        monkeypatch.setattr(module, "has_arrow", lambda: False)
+
+    def table(cells: list[Any]) -> Any:
+        return {"c": pl.Series(cells, dtype=pl.Int64).cast(kind)}
+
+    for pair in itertools.combinations([None, 0, 1, 10**15], 2):
+        assert differs(table, list(pair)) == set()
+
+
+def test_a_missing_class_says_nothing_of_another_row() -> None:
+    """Of whole numbers in a table of one column numpy makes floats where one is missing."""
+    large = 2**53 + 1
+    for classes in ([large], [large, None]):
+        y = pa.table({"y": pa.array(classes, pa.int64())})
+        [batch] = Supervised.open({"c": classes}, y, domains=None).batches({"y=": "any"})
+        assert Categories((0, large)).encode(batch["y="])[0] == 1
+
+
 def tallied(cells: list[Any]) -> Tallies:
     tallies = Search({"c": "either"}, None, Fraction(1, 10**6), counts_rows=True).tallied()
     tallies.add({"c": objects(cells)}, len(cells))
@@ -190,3 +223,10 @@ def test_no_cell_ends_a_fit_or_is_warned_of(make: Any) -> None:
             model.fit(X, objects([cell, *["no", "yes"] * 60]))
         json.loads(model.to_json())
         model.predict({"c": [cell], "n": [cell]})
+
+
+def test_an_id_that_cannot_be_compared_belongs_to_nobody() -> None:
+    model = TreeClassifier(1, classes=["no", "yes"], max_rows=121, domains=[["x", "y"]])
+    unit = objects([Unhashable(), *range(120)])
+    model.fit([["x"], *[["x"], ["y"]] * 60], ["no", *["no", "yes"] * 60], unit=unit)
+    assert model.release_.epsilon == 1

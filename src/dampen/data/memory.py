@@ -192,8 +192,8 @@ def _of_polars_column(column: Any) -> Chunk:
         return _whole(column.to_arrow())
     # Python's times have no nanoseconds, of which polars would drop the last digits.
     fine = getattr(column.dtype, "time_unit", None) == "ns"
-    whole = column.dtype.is_numeric() and not column.dtype.is_decimal()
-    if (whole or fine) and not (column.null_count() or getattr(column.dtype, "time_zone", None)):
+    whole = column.dtype.is_numeric() and not column.dtype.is_decimal() and not column.null_count()
+    if whole or (fine and not getattr(column.dtype, "time_zone", None)):
         return as_chunk(column.to_numpy())
     values: Chunk = column.to_list()
     return values

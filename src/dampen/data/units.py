@@ -732,6 +732,6 @@ def _plain(array: Any) -> Any:
 def _is_hashable(value: Any) -> bool:
     try:
         hash(value)
-    except TypeError:
+    except Exception:  # whatever an object does
         return False
     return True

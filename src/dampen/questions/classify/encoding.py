@@ -505,7 +505,7 @@ def cells_of(column: Chunk) -> IntArray:
     """The public cell of every value of a column.
 
     >>> cells_of([1, "1", 1.0, "", None]).tolist()
-    [1976, 1976, 1976, 0, 0]
+    [4024, 4024, 4024, 0, 0]
     """
     return _each(as_labels([column]), cell_of)
 

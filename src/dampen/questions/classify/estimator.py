@@ -185,11 +185,10 @@ class Supervised:
             )
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
-        from sklearn.utils.validation import column_or_1d
-
-        y = self.y if is_column(self.y) else column_or_1d(self.y, warn=True)
         columns = _columns(self.X, self.names)
-        beside = {TARGET: y} if self.unit is None else {TARGET: y, self.person: self.unit}
+        beside = {TARGET: _only_column(self.y)}
+        if self.unit is not None:
+            beside[self.person] = self.unit
         yield from MemoryTable({**columns, **beside}).batches(wanted)
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
@@ -287,6 +286,17 @@ def _check_classes(classes: Any, y: Any) -> None:
     if isinstance(classes, list | tuple | np.ndarray) and is_column(y):
         field = field_of("y", y)
         check_labels(field, list(classes), "classes", where=f"in y, which holds {field.type}")
+
+
+def _only_column(y: Any) -> Any:
+    """The column that `_check_y` found, in its own type: an array of a table may have another."""
+    from sklearn.utils.validation import column_or_1d
+
+    table = None if is_column(y) else open_memory(y)
+    if isinstance(table, MemoryTable):
+        [column] = table.columns.values()
+        return column
+    return y if is_column(y) else column_or_1d(y, warn=True)
 
 
 def _width(X: Any, domains: Any, *, leaky: bool) -> int:

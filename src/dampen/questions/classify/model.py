@@ -1074,7 +1074,8 @@ def _row_price(model: AnyTree, release: Release) -> Iterator[str]:
 def _tree_report(model: AnyTree, release: Release) -> Iterator[str]:
     """A heading, the budget, the tree."""
     facts = model.facts
-    yield f"{_title(model)}: {_promise(release)}; at most {facts.max_rows} rows in all"
+    bound = "about" if facts.spent("rows") else "at most"  # counted with noise, or stated
+    yield f"{_title(model)}: {_promise(release)}; {bound} {facts.max_rows} rows in all"
     yield from _row_price(model, release)
     yield f"mechanism {facts.mechanism}, {facts.size}"
     yield from _warnings(release)
