@@ -22,6 +22,9 @@ from dampen.data import open_table
 from dampen.data.columns import Lookup, as_labels, as_numbers, is_missing, joined_numbers
 from dampen.data.source import Opened, whole_columns
 from dampen.errors import ParameterError
+from dampen.questions.classify.question import TreeQuestion
+from dampen.releases.answer import answer
+from dampen.releases.units import persons
 from engines.holders import Hold
 
 ROWS = 300
@@ -191,6 +194,18 @@ def test_hardly_any_rows(backend: str, hold: Hold, rows: int) -> None:
         {"label": lookup.kind}, lambda batch: lookup.positions(batch["label"]), len(lookup)
     )
     assert counts.tolist() == [rows, 0, 0]
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_model_of_hardly_any_persons(backend: str, hold: Hold, rows: int) -> None:
+    """Whether anybody is there is private, so that nobody at all is no error."""
+    if rows == 0 and backend in ("pyarrow batch", "jsonl"):
+        pytest.skip("it holds one row at least")
+    columns = {name: pa.array(["a"] * rows, pa.string()) for name in ("who", "label", "kind")}
+    question = TreeQuestion(target="kind", domains={"label": ["a", "b"]}, classes=["a", "b"])
+    data, where = hold(pa.table(columns))
+    made = answer(question, data, epsilon=1, schema=persons({"unit": "who"}, 2), **where)
+    assert made.parameters["kept_rows_per_unit"] == 2
 
 
 @pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")  # of two rows

@@ -122,6 +122,20 @@ def test_parameters_come_first(ask: Ask) -> None:
         assert budget.events == [], change
 
 
+@pytest.mark.parametrize("epsilon", ["1e-14", "1e-11", "1e-8", "1e-5", "50", "1e6", "1e12"])
+def test_an_extreme_epsilon_is_refused_before_the_charge_or_answered(
+    ask: Ask, epsilon: str
+) -> None:
+    """Noise of too large a scale was an error after the charge; a threshold at 1e12 never ended."""
+    budget = Recorder()
+    try:
+        made = ask(ask.armed(budget.look), budget=budget, epsilon=epsilon)
+    except ParameterError:
+        assert budget.events == []
+    else:
+        assert made.epsilon == sum(cost.epsilon for cost in budget.costs)
+
+
 def test_a_refused_charge_sees_nothing(ask: Ask) -> None:
     budget = Recorder(refuse=True)
     with pytest.raises(BudgetError, match="Nothing was charged"):

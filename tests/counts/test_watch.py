@@ -75,6 +75,59 @@ def test_two_at_once_give_one_yes(account, tmp_path, monkeypatch):
         late.look(MANY)
 
 
+class Full:
+    """A budget whose answers cannot be kept."""
+
+    def __init__(self):
+        self.charges = 0
+
+    def charge(self, _):
+        self.charges += 1
+        return f"id {self.charges}"
+
+    def keep(self, *_):
+        raise BudgetError("The disk is full.")
+
+
+@pytest.mark.parametrize("state", [None, "state"])
+def test_a_yes_that_cannot_be_recorded_ends_the_run(state, tmp_path):
+    """The error came for a yes alone and the run went on: any number of answers for one ε."""
+    budget = Full()
+    place = state and tmp_path / state
+    measles = dampen.watch(**ASKED, budget=budget, state=place)
+    for charges in (1, 2, 3):
+        assert not measles.look(FEW).answer
+        with pytest.raises(BudgetError, match="full"):
+            measles.look(MANY)
+        assert budget.charges == charges
+        assert place is None or not place.exists()
+
+
+def test_a_state_that_cannot_be_written_tells_nothing(tmp_path, monkeypatch):
+    """It was written after a no alone, so that an error told it."""
+    measles = dampen.watch(**ASKED, state=tmp_path / "state")
+    measles.look(FEW)
+    monkeypatch.setattr("os.open", lambda *_: (_ for _ in ()).throw(OSError("read-only")))
+    for data in (FEW, MANY):
+        with pytest.raises(OSError, match="read-only"):
+            measles.look(data)
+
+
+def test_another_run_in_the_state_is_left_alone(account, tmp_path, monkeypatch):
+    """A process that is late with its yes has no say about the run of another one."""
+    state = tmp_path / "state"
+    measles = dampen.watch(**ASKED, budget=account, state=state)
+    measles.look(FEW)
+    late = measles._read()
+    assert measles.look(MANY).answer
+    assert not measles.look(FEW).answer
+    monkeypatch.setattr(type(measles), "_continued", lambda *_: late)
+    monkeypatch.setattr(type(measles), "_keep", lambda *_: None)
+    with pytest.raises(BudgetError):
+        dampen.watch(**ASKED, budget=account, state=state).look(MANY)
+    assert measles._read().charge != late.charge
+
+
 def test_nothing_private_is_shown(tmp_path):
     measles = dampen.watch(**ASKED, state=tmp_path / "state")
     made = measles.look(FEW)

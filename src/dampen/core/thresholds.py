@@ -88,6 +88,8 @@ __all__ = [
 ]
 
 COIN_BITS = 64
+LARGEST_EPSILON = Fraction(1000)
+"""Of a step: at a larger one the noise is that of this, which no δ of 60 digits tells apart."""
 BITS = 320
 """Of balls: ε and δ have at most 60 digits."""
 LEAST_DELTA_BITS = 1024
@@ -117,7 +119,7 @@ class Threshold:
         """The threshold that publishes the most keys.
 
         Args:
-            epsilon: of one step.
+            epsilon: of one step; the noise of a thousand serves every larger one.
             delta: of all of it.
             steps: s.
 
@@ -128,7 +130,7 @@ class Threshold:
             raise ParameterError("Expected delta above 0 and below 1, such as delta='1e-6'.")
         if epsilon * LARGEST_SCALE < 1:
             raise ParameterError("Expected epsilon of at least 2^-40. Raise epsilon.")
-        return _threshold(epsilon, delta, steps)
+        return _threshold(min(epsilon, LARGEST_EPSILON), delta, steps)
 
     @property
     def chance_of_lower(self) -> Fraction:

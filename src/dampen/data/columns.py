@@ -38,6 +38,7 @@ from decimal import Decimal, Inexact, localcontext
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
+from ipaddress import IPv4Address, IPv6Address
 from itertools import repeat
 from math import floor
 from numbers import Number, Real
@@ -669,7 +670,8 @@ def as_keys(labels: Iterable[Hashable], *, declared: bool = False) -> list[Hasha
     rows, it would tell what one row holds.  Whole numbers are written as such, truth values among
     them, other numbers as floats where they are equal to one, else as decimals or fractions, and
     times of any zone in UTC.  Text, bytes, dates, durations, UUIDs and tuples lose any class of
-    their own.  Enums stay; other objects may be equal and be written differently, and are missing.
+    their own.  Enums and addresses of the internet stay; other objects may be equal and be written
+    differently, and are missing.
 
     Args:
         labels: from `as_labels`.
@@ -740,7 +742,7 @@ def _written(label: Any) -> Hashable:
 
 
 def _object_key(label: Any) -> Hashable:
-    """A date, a time, a duration or a UUID without a class of its own; None for other objects."""
+    """A date, a time, a duration, a UUID or an address of the internet; None for other objects."""
     match label:
         case datetime():
             return _datetime_key(label)
@@ -753,7 +755,14 @@ def _object_key(label: Any) -> Hashable:
             return label if fine else timedelta(label.days, label.seconds, label.microseconds)
         case UUID():
             return UUID(int=label.int)
-    return label if isinstance(label, Enum) else None
+    return label if _has_one_form(label) else None
+
+
+def _has_one_form(label: Any) -> bool:
+    """Whether nothing is equal to an object, or all that is reads as it does."""
+    if isinstance(label, Enum):
+        return type(label).__eq__ is object.__eq__ and bool(str(label))
+    return type(label) in (IPv4Address, IPv6Address)
 
 
 def _number_key(label: Any) -> Hashable:

@@ -64,6 +64,7 @@ from dampen.questions.classify.splits import check_integer, split_selection
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, likely_noise
 from dampen.releases.cost import Budget, Cost, Price
 from dampen.releases.method import Drawn, Leak
+from dampen.releases.numbers import check_scale
 from dampen.releases.question import checked_choice, parameter, where_parameter
 from dampen.schema.schema import Schema
 
@@ -193,7 +194,10 @@ class ID3Method:
         return f"{self.question.mechanism} + noisy-counts"
 
     def cost(self, price: Price, /) -> Cost:
-        return self.table.cost(price, self.question.name, self.mechanism, rho=self._rho)
+        cost = self.table.cost(price, self.question.name, self.mechanism, rho=self._rho)
+        parts = 2 * len(self.table.domains) if self.question.mechanism == SULQ else 1
+        check_scale(parts / self._query_epsilon(cost.epsilon))
+        return cost
 
     def _rho(self, epsilon: Fraction) -> Fraction:
         """A row is in a count of every level, in a split of all but the last, and in a leaf."""

@@ -18,6 +18,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import count, takewhile
 from math import floor, lcm, log
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
@@ -430,6 +431,7 @@ class CountMethod:
         leaks = tuple(leak.parameter for leak in self.leaks())
         if self.mechanism == JOINT:  # whose noise is discrete here
             cost = noise_cost(price, self.question.name, LAPLACE_NOISE)
+            check_scale(1 / cost.epsilon)
             return replace(cost, mechanism=JOINT.name, leaks=leaks)
         if self._shows_margin:
             return composed_cost(
@@ -671,6 +673,8 @@ class ChosenNames:
     def cost(self, price: Price, /) -> Cost:
         epsilon = price.asked()
         parts = CHOICE * epsilon, (1 - CHOICE) * epsilon
+        check_scale(1 / parts[0])
+        check_scale(max(each.weighing.quantum for each in self._rankings) / parts[1])
         rho = sum(map(pure_rho, parts), Fraction(0))
         return Cost(epsilon, rho, self.question.name, RANKING, Neighbours.ADD_REMOVE_UNIT)
 
@@ -691,6 +695,13 @@ class ChosenNames:
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
+
+    @property
+    def _rankings(self) -> list[RankedWeights]:
+        """All that may be chosen."""
+        k = self.question.k or 1
+        powers = takewhile(lambda m: 2 * m <= min(k, MOST_IN_FULL), (1 << i for i in count()))
+        return [RankedWeights(self.question, self.unit, m) for m in (*powers, k)]
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         counts = _people_of(self.question, source, self.unit, Present())

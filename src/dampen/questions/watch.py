@@ -17,6 +17,7 @@ the ledger takes one answer for a charge.
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -102,13 +103,12 @@ class Watch:
         source = self._seen(question.open(data, header=header, table=table))
         bits = open_entropy(entropy)
         run = self._continued() or self._paid(bits)
-        above = self._is_above(question, source, run, bits)
         run = replace(run, looks=run.looks + 1)
+        self._keep(run)  # before the draw: a state that cannot be written tells of no answer
+        above = self._is_above(question, source, run, bits)
         made = self._release(above, run, bits)
         if above:
             self._end(run, made)
-        else:
-            self._keep(run)
         return made
 
     @property
@@ -172,13 +172,24 @@ class Watch:
         return Paid(self.cost, bits, None, run.charge).release(above, shown, self.accuracy)
 
     def _end(self, run: Run, made: Release) -> None:
-        """Records the yes before it is returned; the ledger takes one for each charge."""
+        """Records the yes before it is returned; the ledger takes one for each charge.
+
+        Where it cannot be recorded the error tells the yes, so that the run has ended too.
+        """
         keeper: object = self.budget
-        if run.charge is not None and isinstance(keeper, Keeper):
-            keeper.keep(run.charge, made.to_json())
+        try:
+            if run.charge is not None and isinstance(keeper, Keeper):
+                keeper.keep(run.charge, made.to_json())
+        finally:
+            self._forget(run)
+
+    def _forget(self, run: Run) -> None:
+        """Lets a run go; the file may hold another one by now, of another process."""
         self._run = None
-        if self.state is not None:
-            self.state.unlink(missing_ok=True)
+        with suppress(ParameterError):
+            held = None if self.state is None else self._read()
+            if self.state is not None and held is not None and held.charge == run.charge:
+                self.state.unlink(missing_ok=True)
 
     def _continued(self) -> Run | None:
         """The run that goes on, if there is one."""

@@ -107,7 +107,7 @@ from dampen.questions.keys import exact_delta
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_distance, by_lead, lead, likely_noise
 from dampen.releases.cost import Cost, Price, composed_cost
 from dampen.releases.method import Drawn, Leak
-from dampen.releases.numbers import LAPLACE, IntegerNoise, noise_for
+from dampen.releases.numbers import LAPLACE, IntegerNoise, check_scale, noise_for
 from dampen.releases.question import Fact, Shape, checked_choice, parameter, where_parameter
 from dampen.releases.units import OfUnits, kept_rows
 from dampen.schema import schema as facts
@@ -312,7 +312,10 @@ class TreeMethod:
             )
         if not table.complete:
             return method
-        return replace(method, plan=method._public_plan(epsilon))
+        plan = method._public_plan(epsilon)
+        if plan.numbers:
+            check_scale(2 * plan.window / plan.odds)
+        return replace(method, plan=plan)
 
     @property
     def mechanism(self) -> str:

@@ -820,6 +820,8 @@ def _selection(sums: Sequence[int], change: int) -> Selection:
 
 DRAWS = 3
 """The value and both ends of its interval."""
+FARTHEST = 2.0**53
+"""Rows off times the denominator of p stay whole as floats."""
 
 
 @dataclass(frozen=True)
@@ -841,13 +843,19 @@ class QuantileMethod:
     p: Fraction
 
     def cost(self, price: Price, /) -> Cost:
-        return composed_cost(
+        cost = composed_cost(
             Neighbours.ADD_REMOVE_ROW,
             price,
             query="measure",
             mechanism="pf",
             losses=equal_parts(DRAWS, ANY),
         )
+        if self.far(cost.epsilon / DRAWS, float(1 - BRACKET) / 2) * self.p.denominator >= FARTHEST:
+            raise ParameterError(
+                "Expected a larger share of epsilon for the number: its interval would hold more "
+                "than 2^53 rows. Raise epsilon or share."
+            )
+        return cost
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         del rows

@@ -186,6 +186,7 @@ from dampen.questions.percentile.values import FINEST
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_distance, by_tail, of_numbers, too_few
 from dampen.releases.cost import Cost, Price, composed_cost, selection_cost
 from dampen.releases.method import Drawn, Leak, Rest
+from dampen.releases.numbers import check_scale
 
 __all__ = [
     "Candidates",
@@ -1462,6 +1463,7 @@ class UnboundedMethod:
             return pure_rho(part * epsilon) + answering(epsilon).rho
 
         epsilon = price.asked(rho)
+        check_scale(1 / (part * epsilon))
         return replace(answering(epsilon), epsilon=epsilon, rho=rho(epsilon), losses=())
 
     @property
