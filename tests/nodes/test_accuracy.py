@@ -104,8 +104,8 @@ def test_two_rounds_say_one_number_of_every_graph():
     one, other = (dampen.top_k(edges, **asks).accuracy for edges in (NOBODY, ([5, 5], [6, 7])))
     assert one == other
     assert one.sentence == (
-        "In at least 9 of 10 runs 20 nodes that lead every other node by 180 neighbours are in the "
-        "final comparison."
+        "In at least 9 of 10 runs 20 nodes that lead every other node by 180 neighbours reach the "
+        "second round, which decides."
     )
     assert (one.error, one.unit, one.chance) == (180, "neighbours", False)
     assert dampen.top_k(NOBODY, n=20, k=20, epsilon="1").accuracy == UNKNOWN

@@ -467,7 +467,7 @@ class CountMethod:
         if self.question.problem is not None:
             return ()
         remedy = "Pass categories=, the public list of candidates, or delta=, such as '1e-6'."
-        return (Leak("categories", "categories", remedy),)
+        return (Leak("categories", "The list of categories", remedy),)
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         """One name with its margin, or several with all noisy counts, where the noise allows it.

@@ -231,7 +231,7 @@ def by_neighbours(
     who_leads = "a node that leads" if k == 1 else f"{k} nodes that lead"
     sentence = (
         f"{RUNS} {who_leads} every other node by {counted(lead, 'neighbours')} "
-        f"{'is' if k == 1 else 'are'} in the final comparison."
+        f"{'reaches' if k == 1 else 'reach'} the second round, which decides."
     )
     return Accuracy(float(lead), "neighbours", sentence)
 

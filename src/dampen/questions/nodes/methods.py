@@ -164,7 +164,7 @@ def largest_lead(n: int, k: int, max_degree: int) -> int:
 
 
 QUERY = "top-k"
-NODES_LEAK = Leak("nodes", "nodes", "Pass nodes= or n=, the public node set.")
+NODES_LEAK = Leak("nodes", "The list of nodes", "Pass nodes= or n=, the public node set.")
 
 
 @dataclass(frozen=True)
