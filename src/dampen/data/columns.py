@@ -32,15 +32,13 @@ from collections.abc import (
 )
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from ipaddress import IPv4Address, IPv6Address
 from itertools import repeat
 from numbers import Number, Real
 from typing import Any, Literal, TypeAlias
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -601,9 +599,7 @@ def as_keys(labels: Iterable[Hashable], *, declared: bool = False) -> list[Hasha
 
     1, 1.0 and True are one key, and so are 0.0 and -0.0: were it written as in the first of its
     rows, it would tell what one row holds.  Whole numbers are written as such, truth values among
-    them, other numbers as floats where they are equal to one, else as decimals where they have
-    one, dates and times as Python's own, times of any zone in UTC.  An object of another type that
-    may equal others than itself has no key.
+    them, other numbers as floats where they are equal to one, and times of any zone in UTC.
 
     Args:
         labels: from `as_labels`.
@@ -615,36 +611,23 @@ def as_keys(labels: Iterable[Hashable], *, declared: bool = False) -> list[Hasha
 
 
 def _as_key(label: Any) -> Hashable:
-    """One label; None for one that is missing, too long to be written, or of no known type."""
+    """One label; None for one that is missing or too long to be written."""
     try:
         if isinstance(label, tuple):
             return tuple(map(_as_key, label))
-        if isinstance(label, str | bytes):
-            return str.__str__(label) if isinstance(label, str) else bytes(label)
-        if isinstance(label, date | time | timedelta | np.datetime64):
-            return _moment_key(label)
-        if isinstance(label, Number | np.number | np.bool_):
-            return _number_key(label)
-        return label if _has_one_form(label) else None
+        if isinstance(label, str):
+            return str.__str__(label)
+        if isinstance(label, datetime):
+            return _in_utc(label)
+        return _number_key(label) if isinstance(label, Number | np.number | np.bool_) else label
     except Exception:  # whatever an object does
         return None
-
-
-ONE_FORM = (UUID, IPv4Address, IPv6Address)
-"""Types of which equal objects are written alike."""
-
-
-def _has_one_form(label: Any) -> bool:
-    """Whether all that equals it is written as it is, such as itself alone."""
-    equality: Any = type(label).__eq__
-    return type(label) in ONE_FORM or equality is object.__eq__
 
 
 def _number_key(label: Any) -> Hashable:
     number = label.item() if isinstance(label, np.generic) else label
     if isinstance(number, complex):
-        # Adding 0 leaves no -0.0.
-        return number + 0 if number.imag else _number_key(number.real)
+        return number if number.imag else _number_key(number.real)
     if isinstance(number, float):
         return int(number) if number.is_integer() else float(number)
     if isinstance(number, Decimal) and not number.is_finite():
@@ -660,17 +643,7 @@ def _exact_key(number: Any) -> Hashable:
         return near
     if isinstance(number, Decimal):
         return _without_zeros(number)
-    return _fraction_key(Fraction(number)) if number.denominator < LARGEST_KEY else None
-
-
-def _fraction_key(number: Fraction) -> Decimal | Fraction:
-    """A decimal where there is an equal one, which has as many places as 2s or 5s divide it."""
-    places = number.denominator.bit_length()
-    scaled = number * 10**places
-    if scaled.denominator > 1:
-        return number
-    digits = tuple(map(int, str(abs(scaled.numerator))))
-    return _without_zeros(Decimal((int(number < 0), digits, -places)))
+    return number if number.denominator < LARGEST_KEY else None
 
 
 def _without_zeros(number: Decimal) -> Decimal:
@@ -680,36 +653,10 @@ def _without_zeros(number: Decimal) -> Decimal:
     return Decimal((sign, digits[:kept], int(exponent) + len(digits) - kept))
 
 
-def _moment_key(label: Any) -> Hashable:
-    """A date, a time or a span of time; finer than microseconds it stays what it is."""
-    if getattr(label, "nanosecond", 0) or getattr(label, "nanoseconds", 0):
-        return label.tz_convert("UTC") if getattr(label, "tzinfo", None) else label
-    if isinstance(label, np.datetime64):
-        plain = label.astype("datetime64[us]")
-        label = plain.item() if plain == label else None
-    if isinstance(label, datetime):
-        return _in_utc(datetime.combine(label.date(), label.timetz()))
-    if isinstance(label, time):
-        return _time_in_utc(label)
-    if isinstance(label, timedelta):
-        return timedelta(label.days, label.seconds, label.microseconds)
-    return date(label.year, label.month, label.day)
-
-
 def _in_utc(moment: datetime) -> datetime:
-    zoned = moment.utcoffset() is not None
-    return moment.astimezone(UTC).replace(fold=0) if zoned else moment.replace(tzinfo=None, fold=0)
-
-
-def _time_in_utc(label: time) -> time | None:
-    """None where it is on another day in UTC, of which no time is equal to it."""
-    plain = time(label.hour, label.minute, label.second, label.microsecond)
-    offset = label.utcoffset()
-    if offset is None:
-        return plain
-    noon = datetime(2000, 1, 1)
-    moved = datetime.combine(noon, plain) - offset
-    return moved.time().replace(tzinfo=UTC) if moved.date() == noon.date() else None
+    fine = getattr(moment, "nanosecond", 0)
+    plain = moment if fine or type(moment) is datetime else moment.to_pydatetime()  # type: ignore[attr-defined]
+    return plain if plain.tzinfo is None else plain.astimezone(UTC)
 
 
 def missing_in(chunk: Chunk) -> NDArray[np.bool_]:

@@ -535,33 +535,21 @@ def weights_by_key(
     """
     ids = _Ids()
     columns = [_Ids() for _ in names]
-    holds = {each.name: each.holds for each in opened.fields}
-    declared = [holds.get(name) is not None for name in names]
     needed: dict[str, Kind] = {**dict.fromkeys(names, "any"), unit: unit_kind(opened, unit)}
     with reading(opened.batches(needed)) as stream:
         for batch in stream:
-            chunks = [_written(batch[n], known) for n, known in zip(names, declared, strict=True)]
-            absent = [missing_in(chunk) for chunk in chunks]
+            absent = [missing_in(batch[name]) for name in names]
             kept = np.flatnonzero(~np.logical_or.reduce([without_id(batch[unit]), *absent]))
             ids.add(taken(batch[unit], kept))
-            for chunk, column in zip(chunks, columns, strict=True):
-                column.add(taken(chunk, kept))
-    keys, place = _numbered_keys(columns, declared)
+            for name, column in zip(names, columns, strict=True):
+                column.add(taken(batch[name], kept))
+    holds = {each.name: each.holds for each in opened.fields}
+    keys, place = _numbered_keys(columns, [holds.get(name) is not None for name in names])
     known = place >= 0
     pairs = _paired(ids.codes(MOST_KEYS // max(len(keys), 1))[known], place[known], len(keys), 0)
     total = np.zeros(len(keys), dtype=np.int64)
     np.add.at(total, pairs.cell, weighing.weights(pairs))
     return {key: weight for key, weight in zip(keys, total.tolist(), strict=True) if weight}
-
-
-def _written(chunk: Chunk, declared: bool) -> Chunk:
-    """Python's objects as keys, before equal ones become one: else the first of them would count.
-
-    Chunks of other kinds hold values of one type.
-    """
-    if declared or is_arrow(chunk) or (isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O"):
-        return chunk
-    return as_keys(as_labels([chunk]))
 
 
 def _numbered_keys(
