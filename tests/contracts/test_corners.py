@@ -88,6 +88,27 @@ def test_an_epsilon_too_small_for_its_noise_is_refused_before_the_charge(
         assert budget.made == 0
 
 
+@pytest.mark.parametrize("confidence", ["1e-59", "0.5", "0." + 59 * "9"])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: dampen.count(FEW, epsilon=1),
+        lambda: dampen.count(FEW, rho=1),
+        lambda: dampen.most_frequent(FEW, "g", categories=["a", "b"], epsilon=1),
+        lambda: dampen.mean(FEW, "v", **RANGE, epsilon=1),
+        lambda: dampen.mean(FEW, "v", **RANGE, rho=1),
+        lambda: dampen.keys(["a"] * 99, epsilon=1, delta="0.1"),
+    ],
+    ids=["Laplace", "Gaussian", "margin", "two sums", "two Gaussian sums", "threshold"],
+)
+def test_intervals_of_any_confidence(ask: Callable[[], Release], confidence: str) -> None:
+    """Nearly none is as good as any: it was an error of a logarithm."""
+    made = ask()
+    found = made.interval(confidence)
+    low, high = found["a"] if isinstance(found, dict) else found
+    assert low <= high
+
+
 DRAWS = 100
 OFTEN = 30
 """Of the draws.  At ε = 1/2 a neighbour then has it with a probability of about 0.18 or more, and
