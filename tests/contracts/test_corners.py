@@ -6,15 +6,22 @@ candidates, thresholds beyond the range.  What a release shows may then be degen
 neighbours must not tell by it which of them was asked.
 """
 
-from collections.abc import Callable, Mapping
+import json
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import pytest
 
 import dampen
-from dampen import Release
-from dampen.errors import ParameterError
-from dampen.questions.classify.question import RegressionQuestion
+from dampen import InsecureEntropy, Release
+from dampen.core.sampling import Entropy, geometric
+from dampen.errors import DampenError, DataError, ParameterError, raise_alone
+from dampen.questions.classify.question import BayesQuestion, RegressionQuestion, TreeQuestion
 from dampen.releases.answer import answer
 
 pytestmark = pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")
@@ -79,3 +86,246 @@ def test_an_epsilon_too_small_for_its_noise_is_refused_before_the_charge(
         assert TINY[name](epsilon=epsilon, budget=budget).answer != ""
     except ParameterError:
         assert budget.made == 0
+
+
+@pytest.mark.parametrize("confidence", ["1e-59", "0.5", "0." + 59 * "9"])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: dampen.count(FEW, epsilon=1),
+        lambda: dampen.count(FEW, rho=1),
+        lambda: dampen.most_frequent(FEW, "g", categories=["a", "b"], epsilon=1),
+        lambda: dampen.mean(FEW, "v", **RANGE, epsilon=1),
+        lambda: dampen.mean(FEW, "v", **RANGE, rho=1),
+        lambda: dampen.keys(["a"] * 99, epsilon=1, delta="0.1"),
+    ],
+    ids=["Laplace", "Gaussian", "margin", "two sums", "two Gaussian sums", "threshold"],
+)
+def test_intervals_of_any_confidence(ask: Callable[[], Release], confidence: str) -> None:
+    """Nearly none is as good as any: it was an error of a logarithm."""
+    made = ask()
+    found = made.interval(confidence)
+    low, high = found["a"] if isinstance(found, dict) else found
+    assert low <= high
+
+
+DRAWS = 100
+OFTEN = 30
+"""Of the draws.  At ε = 1/2 a neighbour then has it with a probability of about 0.18 or more, and
+lacks it in all draws with one of 2e-9."""
+EPSILON = "0.5"
+NOBODY: list[Row] = []
+ONE: list[Row] = [(3.0, "a", "p0")]
+TWO: list[Row] = [*ONE, (7.0, "b", "p1")]
+SAME: list[Row] = [*ONE, (3.0, "a", "p1")]
+SEVERAL: list[Row] = [(3.0, "a", f"p{i}") for i in range(6)]
+NEIGHBOURS: Mapping[str, tuple[list[Row], list[Row]]] = {
+    "nobody and one": (NOBODY, ONE),
+    "one and one more": (ONE, SAME),
+    "one and another": (ONE, TWO),
+    "one and nobody's": (ONE, [*ONE, (99.0, "unlisted", "p1")]),
+    "several and a missing number": (SEVERAL, [*SEVERAL, (float("nan"), "", "p9")]),
+}
+ALONE = {"by": "g", "groups": ["a"]}
+FOUND = {"by": "g", "delta": "0.01"}
+Asked = Callable[..., Release]
+
+
+def of(question: Callable[..., Release], *columns: str, **stated: Any) -> Asked:
+    """The question with these parameters, to be asked of data."""
+    return lambda data, **options: question(data, *columns, **stated, **options)
+
+
+def edges_of(data: Mapping[str, list[Any]]) -> tuple[list[int], list[int]]:
+    """A star: a row is an edge of node 0, a row without a number one to nowhere."""
+    targets = [i + 1 if data["v"][i] < 10 else 99 for i in range(len(data["v"]))]
+    return [0] * len(targets), targets
+
+
+def top_k(**stated: Any) -> Asked:
+    return lambda data, **options: dampen.top_k(edges_of(data), n=7, **stated, **options)
+
+
+def watched(data: Any, *, epsilon: Any, budget: Any, entropy: Any) -> Release:
+    """Up to three looks."""
+    watch = dampen.watch(threshold=2, epsilon=epsilon, budget=budget)
+    for _ in range(2):
+        if (made := watch.look(data, entropy=entropy)).answer:
+            return made
+    return watch.look(data, entropy=entropy)
+
+
+def model(question: type[Any], **stated: Any) -> Asked:
+    """A model that tells groups by numbers."""
+    asked = question(target="g", classes=["a", "b"], **stated)
+    return lambda data, **options: answer(asked, data, **options)
+
+
+CORNERS: Mapping[str, Asked] = {
+    "one category": of(dampen.most_frequent, "g", categories=["a"]),
+    "one category in a list": of(dampen.most_frequent, "g", categories=["a"], k=1),
+    "one category of nobody": of(dampen.most_frequent, "g", categories=["c"]),
+    "one category by group": of(dampen.most_frequent, "v", categories=[3], **ALONE),
+    "one category, joint": of(dampen.most_frequent, "g", categories=["a"], mechanism="joint"),
+    "one category of persons": of(dampen.most_frequent, "g", categories=["a"], unit="p"),
+    "one category, their rows": of(
+        dampen.most_frequent, "g", categories=["a"], unit="p", weigh="rows"
+    ),
+    "all categories": of(dampen.most_frequent, "g", categories=["a", "b"], k=2),
+    "all categories of persons": of(
+        dampen.most_frequent, "g", categories=["a", "b", "c"], k=3, unit="p"
+    ),
+    "all of a universe": of(
+        dampen.most_frequent, "g", categories=dampen.universe(words=1, alphabet="ab"), k=2
+    ),
+    "categories found": of(dampen.most_frequent, "g", k=3, delta="0.01"),
+    "categories of persons found": of(dampen.most_frequent, "g", k=3, delta="0.01", unit="p"),
+    "one found category by found group": of(dampen.most_frequent, "v", categories=[3], **FOUND),
+    "keys": of(dampen.keys, "g", delta="0.01", k=1),
+    "keys of persons": of(dampen.keys, "g", delta="0.01", unit="p"),
+    "count": of(dampen.count, nonnegative=True),
+    "count of one group": of(dampen.count, **ALONE, nonnegative=True),
+    "count of found groups": of(dampen.count, **FOUND),
+    "count of persons": of(dampen.count, **ALONE, unit="p"),
+    "one bin": of(dampen.histogram, "v", bins=1, lower=0, upper=10),
+    "one category, histogram": of(dampen.histogram, "g", categories=["a"]),
+    "total in one step": of(dampen.total, "v", lower=0, upper=10, step=10),
+    "total below 0": of(dampen.total, "v", lower=-10, upper=0),
+    "total without a range": of(dampen.total, "v"),
+    "mean in one step": of(dampen.mean, "v", lower=0, upper=10, step=10),
+    "mean without a range": of(dampen.mean, "v"),
+    "mean of found groups": of(dampen.mean, "v", **FOUND, **RANGE),
+    "lowest percentile": of(dampen.percentile, "v", p=0, **RANGE),
+    "highest percentile": of(dampen.percentile, "v", p=100, **RANGE),
+    "next to the highest": of(dampen.percentile, "v", p="99.99", lower=0, upper=10),
+    "one in a list": of(dampen.percentile, "v", p=[50], **RANGE),
+    "twice the same": of(dampen.percentile, "v", p=[50, 50], **RANGE),
+    "both ends": of(dampen.percentile, "v", p=[0, 100], **RANGE),
+    "deciles of two points": of(dampen.percentile, "v", p="deciles", lower=0, upper=10, step=10),
+    "percentile without a range": of(dampen.percentile, "v", p=50),
+    "percentile of one candidate": of(dampen.percentile, "v", p=50, lower=0, upper="1e-12"),
+    "percentiles of found groups": of(dampen.percentile, "v", p=[10, 50], **FOUND),
+    "one group": of(dampen.top_groups, "v", **ALONE),
+    "one group, its sum": of(dampen.top_groups, "v", statistic="sum", **ALONE, **RANGE),
+    "all groups in order": of(dampen.top_groups, "v", k=2, ordered=True, **GROUPS),
+    "groups that are too small": of(dampen.top_groups, "v", min_rows=1000, **GROUPS),
+    "groups far in the tail": of(dampen.top_groups, "v", p="99.9999", **GROUPS),
+    "one group, measured": of(
+        dampen.top_groups, "v", measure="statistic", share="0.999", **ALONE, **RANGE
+    ),
+    "a group, hardly measured": of(dampen.top_groups, "v", measure="count", share="1e-6", **GROUPS),
+    "found groups, measured": of(dampen.top_groups, "v", k=2, measure="count", **FOUND),
+    "one group of persons": of(
+        dampen.top_groups, "v", unit="p", k=1, groups_per_unit=1000, **ALONE, **RANGE
+    ),
+    "above all": of(dampen.groups_above, "v", threshold=1e9, **GROUPS),
+    "below all": of(dampen.groups_above, "v", threshold=-5, **GROUPS, **RANGE),
+    "at the end": of(dampen.groups_above, "v", threshold=10, strict=True, **GROUPS, **RANGE),
+    "all nodes": top_k(k=7, metric="degree"),
+    "a node": top_k(),
+    "a node, measured": top_k(k=1, measure="degree"),
+    "nodes of one neighbour": top_k(k=2, max_degree=1),
+    "watch": watched,
+    "tree of one bin": model(TreeQuestion, domains={"v": dampen.bins(0, 9, 1)}, max_rows=1),
+    "tree without splits": model(
+        TreeQuestion, domains={"v": dampen.bins(0, 9, 3)}, max_rows=3, max_depth=0
+    ),
+    "Bayes of one bin": model(BayesQuestion, domains={"v": dampen.bins(0, 9, 1)}),
+    "regression of one category": lambda data, **options: answer(
+        RegressionQuestion(target="v", lower=0, upper=9, domains={"g": ["a"]}, max_rows=3),
+        data,
+        **options,
+    ),
+}
+
+
+def leaves_of(path: str, told: Any) -> Iterator[tuple[str, Any]]:
+    """All that can be seen of what is told: values, their types, lengths and orders."""
+    yield f"type of {path}", type(told).__name__
+    if isinstance(told, Mapping):
+        yield f"names of {path}", str(list(told))
+        for name, each in told.items():
+            yield from leaves_of(f"{path}/{name}", each)
+    elif isinstance(told, list | tuple):
+        yield f"all of {path}", str(told)
+        for i, each in enumerate(told):
+            yield from leaves_of(f"{path}[{i}]", each)
+    else:
+        yield path, told
+
+
+def fields_of(asked: Asked, rows: list[Row], seed: int) -> dict[str, Any]:
+    """One release with its charges, or its refusal."""
+    budget = Charges()
+    entropy = InsecureEntropy(seed, allow_release=True)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            made = asked(table(rows), epsilon=EPSILON, budget=budget, entropy=entropy)
+        except DampenError as error:
+            return {"error": str(error), "charges": budget.made}
+    said = sorted(str(each.message) for each in warned)
+    told = json.loads(made.to_json()) | {"charges": budget.made, "warnings": said}
+    return dict(leaves_of("", told | {"as it is": made.answer}))
+
+
+def telling(some: list[dict[str, Any]], others: list[dict[str, Any]]) -> Iterator[str]:
+    """What is often seen in some releases and never in the others."""
+    for path in {path for each in some for path in each}:
+        seen = [each[path] for each in some if path in each]
+        also = [each[path] for each in others if path in each]
+        for value, times in Counter(map(repr, seen)).items():
+            if times >= OFTEN and value not in set(map(repr, also)):
+                yield f"{path} is {value}"
+        numbers = sorted(each for each in seen if isinstance(each, int | float))
+        if len(numbers) >= OFTEN and all(isinstance(each, int | float) for each in also):
+            low, high = numbers[OFTEN - 1], numbers[-OFTEN]
+            if not any(each <= low for each in also):
+                yield f"{path} is at most {low}"
+            if not any(each >= high for each in also):
+                yield f"{path} is at least {high}"
+
+
+@cache
+def releases(asked: Asked, rows: tuple[Row, ...]) -> list[dict[str, Any]]:
+    return [fields_of(asked, list(rows), seed) for seed in range(DRAWS)]
+
+
+def told_apart(asked: Asked, pair: tuple[list[Row], list[Row]]) -> list[str]:
+    one, other = (releases(asked, tuple(rows)) for rows in pair)
+    return sorted([*telling(one, other), *telling(other, one)])
+
+
+@pytest.mark.parametrize("name", CORNERS)
+def test_no_field_tells_neighbours_apart(name: str) -> None:
+    """What one of two neighbours often shows, the other shows too: losses are not infinite."""
+    for title, pair in NEIGHBOURS.items():
+        assert told_apart(CORNERS[name], pair) == [], title
+
+
+def broken(shown: Callable[[list[Any], Entropy], Any]) -> Asked:
+    """A question that shows what it should not."""
+
+    def ask(data: Any, *, epsilon: Any, budget: Any, entropy: Entropy) -> Release:
+        made = dampen.count(data, epsilon=epsilon, budget=budget, entropy=entropy)
+        return replace(made, answer=shown(data["v"], entropy), numbers=None, law=None)
+
+    return ask
+
+
+BROKEN: Mapping[str, Asked] = {
+    "noise that is never negative": broken(
+        lambda v, entropy: len(v) + int(geometric(Fraction(2), 1, entropy)[0])
+    ),
+    "the number of rows": broken(lambda v, _: {"n": len(v)}),
+    "the length of a list": broken(lambda v, _: [0] * min(len(v), 1)),
+    "the type": broken(lambda v, _: 1 if v else 1.0),
+    "the order": broken(lambda v, _: {"a": 1, "b": 1} if len(v) % 2 else {"b": 1, "a": 1}),
+    "a warning": broken(lambda v, _: warnings.warn("few rows", stacklevel=2) if not v else None),
+    "a failure": broken(lambda v, _: raise_alone(DataError("no rows")) if not v else 0),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_questions_are_told_apart(name: str) -> None:
+    assert any(told_apart(BROKEN[name], pair) for pair in NEIGHBOURS.values())

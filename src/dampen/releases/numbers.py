@@ -130,6 +130,8 @@ FINEST: Mapping[Measure, Fraction] = {
     "duration": Fraction(1, 10**6),
 }
 """What values of these types are rounded to: whole days, seconds, and microseconds."""
+ALL_BUT_SURE = 1 - 2.0**-53
+"""The largest float below 1."""
 MOST_ADDED = 2000
 """Up to this scale the probabilities of Gaussian noise are added up."""
 
@@ -219,7 +221,7 @@ class MarginLaw:
         return not isinstance(number, Mapping)
 
     def interval(self, number: Any, tail: Fraction, /) -> tuple[Any, Any]:
-        one = -math.expm1(math.log1p(-float(tail)) / self.candidates)
+        one = -math.expm1(math.log1p(-min(float(tail), ALL_BUT_SURE)) / self.candidates)
         most = max(0, math.ceil(-float(self.scale) * math.log(one)) - 1)
         return int(number) - most, int(number) + most + 1
 
