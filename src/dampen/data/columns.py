@@ -38,12 +38,10 @@ from decimal import Decimal, Inexact, localcontext
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from ipaddress import IPv4Address, IPv6Address
 from itertools import repeat
 from math import floor
 from numbers import Number, Real
 from typing import Any, Literal, TypeAlias
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -669,8 +667,8 @@ def as_keys(labels: Iterable[Hashable], *, declared: bool = False) -> list[Hasha
     1, 1.0 and True are one key, and so are 0.0 and -0.0: were it written as in the first of its
     rows, it would tell what one row holds.  Whole numbers are written as such, truth values among
     them, other numbers as floats where they are equal to one, else as decimals or fractions, and
-    times of any zone in UTC.  Text, bytes, dates, durations, UUIDs and tuples lose any class of
-    their own.  Enums and addresses of the internet stay; other objects may be equal and be written
+    times of any zone in UTC.  Text, bytes, dates, durations and tuples lose any class of their
+    own.  Enums, UUIDs and addresses of the internet stay; other objects may be equal and be written
     differently, and are missing.
 
     Args:
@@ -742,7 +740,7 @@ def _written(label: Any) -> Hashable:
 
 
 def _object_key(label: Any) -> Hashable:
-    """A date, a time, a duration, a UUID or an address of the internet; None for other objects."""
+    """A date, a time or a duration without a class of its own, or an object of one form."""
     match label:
         case datetime():
             return _datetime_key(label)
@@ -753,16 +751,22 @@ def _object_key(label: Any) -> Hashable:
         case timedelta():
             fine = getattr(label, "nanoseconds", 0)
             return label if fine else timedelta(label.days, label.seconds, label.microseconds)
-        case UUID():
-            return UUID(int=label.int)
     return label if _has_one_form(label) else None
+
+
+ONE_FORM = (
+    ("ipaddress", "IPv4Address"),
+    ("ipaddress", "IPv6Address"),
+    ("uuid", "UUID"),
+)
+"""Types of which equal objects read alike; by name, as `uuid` draws, which only `sampling` may."""
 
 
 def _has_one_form(label: Any) -> bool:
     """Whether nothing is equal to an object, or all that is reads as it does."""
     if isinstance(label, Enum):
         return type(label).__eq__ is object.__eq__ and bool(str(label))
-    return type(label) in (IPv4Address, IPv6Address)
+    return (type(label).__module__, type(label).__qualname__) in ONE_FORM
 
 
 def _number_key(label: Any) -> Hashable:
