@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import dampen
@@ -86,6 +87,16 @@ def test_an_epsilon_too_small_for_its_noise_is_refused_before_the_charge(
         assert TINY[name](epsilon=epsilon, budget=budget).answer != ""
     except ParameterError:
         assert budget.made == 0
+
+
+@pytest.mark.parametrize("odd", [b"b", (1, 2), 2**70, 1.5], ids=repr)
+@pytest.mark.parametrize("usual", ["a", (1, 2), (1, "x")], ids=repr)
+def test_a_category_of_another_type_leaves_the_others_as_they_are(usual: Any, odd: Any) -> None:
+    """Among texts one row of bytes made bytes of all, and rows of tuples were an error."""
+    for cells in ([usual] * 50, [*[usual] * 50, odd]):
+        column = pd.Series(pd.Categorical(pd.Series(cells, dtype=object)))
+        counted = dampen.count({"g": column}, by="g", groups=[usual], epsilon=50)
+        assert counted.answer[usual] in (50, 51)
 
 
 @pytest.mark.parametrize("confidence", ["1e-59", "0.5", "0." + 59 * "9"])
