@@ -93,10 +93,13 @@ def test_an_epsilon_too_small_for_its_noise_is_refused_before_the_charge(
 @pytest.mark.parametrize("usual", ["a", (1, 2), (1, "x")], ids=repr)
 def test_a_category_of_another_type_leaves_the_others_as_they_are(usual: Any, odd: Any) -> None:
     """Among texts one row of bytes made bytes of all, and rows of tuples were an error."""
-    for cells in ([usual] * 50, [*[usual] * 50, odd]):
-        column = pd.Series(pd.Categorical(pd.Series(cells, dtype=object)))
+    for known, codes in (([usual], [0] * 50), ([usual, odd], [0] * 50 + [1])):
+        categories = pd.Index(known, dtype=object, tupleize_cols=False)
+        if len(categories.unique()) < len(known):
+            continue
+        column = pd.Series(pd.Categorical.from_codes(codes, categories=categories))
         counted = dampen.count({"g": column}, by="g", groups=[usual], epsilon=50)
-        assert counted.answer[usual] in (50, 51)
+        assert counted.answer[usual] == 50
 
 
 @pytest.mark.parametrize("confidence", ["1e-59", "0.5", "0." + 59 * "9"])
