@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import dampen
@@ -88,6 +89,19 @@ def test_an_epsilon_too_small_for_its_noise_is_refused_before_the_charge(
         assert budget.made == 0
 
 
+@pytest.mark.parametrize("odd", [b"b", (1, 2), 2**70, 1.5], ids=repr)
+@pytest.mark.parametrize("usual", ["a", (1, 2), (1, "x")], ids=repr)
+def test_a_category_of_another_type_leaves_the_others_as_they_are(usual: Any, odd: Any) -> None:
+    """Among texts one row of bytes made bytes of all, and rows of tuples were an error."""
+    for known, codes in (([usual], [0] * 50), ([usual, odd], [0] * 50 + [1])):
+        categories = pd.Index(known, dtype=object, tupleize_cols=False)
+        if len(categories.unique()) < len(known):
+            continue
+        column = pd.Series(pd.Categorical.from_codes(codes, categories=categories))
+        counted = dampen.count({"g": column}, by="g", groups=[usual], epsilon=50)
+        assert counted.answer[usual] == 50
+
+
 @pytest.mark.parametrize("confidence", ["1e-59", "0.5", "0." + 59 * "9"])
 @pytest.mark.parametrize(
     "ask",
@@ -125,6 +139,11 @@ NEIGHBOURS: Mapping[str, tuple[list[Row], list[Row]]] = {
     "one and another": (ONE, TWO),
     "one and nobody's": (ONE, [*ONE, (99.0, "unlisted", "p1")]),
     "several and a missing number": (SEVERAL, [*SEVERAL, (float("nan"), "", "p9")]),
+}
+HEAVY: list[Row] = [(3.0, "a", "h"), (7.0, "b", "h"), (9.0, "c", "h"), (3.0, "a", "h")]
+OF_PERSONS: Mapping[str, tuple[list[Row], list[Row]]] = {
+    "nobody and one of many rows": (NOBODY, HEAVY),
+    "two and one of many rows more": (TWO, [*TWO, *HEAVY]),
 }
 ALONE = {"by": "g", "groups": ["a"]}
 FOUND = {"by": "g", "delta": "0.01"}
@@ -168,7 +187,7 @@ CORNERS: Mapping[str, Asked] = {
     "one category by group": of(dampen.most_frequent, "v", categories=[3], **ALONE),
     "one category, joint": of(dampen.most_frequent, "g", categories=["a"], mechanism="joint"),
     "one category of persons": of(dampen.most_frequent, "g", categories=["a"], unit="p"),
-    "one category, their rows": of(
+    "one category, rows of persons": of(
         dampen.most_frequent, "g", categories=["a"], unit="p", weigh="rows"
     ),
     "all categories": of(dampen.most_frequent, "g", categories=["a", "b"], k=2),
@@ -186,6 +205,12 @@ CORNERS: Mapping[str, Asked] = {
     "count": of(dampen.count, nonnegative=True),
     "count of one group": of(dampen.count, **ALONE, nonnegative=True),
     "count of found groups": of(dampen.count, **FOUND),
+    "mean of persons": of(dampen.mean, "v", unit="p", **RANGE),
+    "total of persons": of(dampen.total, "v", unit="p", **RANGE),
+    "percentiles of persons": of(dampen.percentile, "v", p=[0, 100], unit="p", **RANGE),
+    "all groups of persons": of(
+        dampen.top_groups, "v", k=2, unit="p", groups_per_unit=3, **GROUPS, **RANGE
+    ),
     "count of persons": of(dampen.count, **ALONE, unit="p"),
     "one bin": of(dampen.histogram, "v", bins=1, lower=0, upper=10),
     "one category, histogram": of(dampen.histogram, "g", categories=["a"]),
@@ -299,7 +324,8 @@ def told_apart(asked: Asked, pair: tuple[list[Row], list[Row]]) -> list[str]:
 @pytest.mark.parametrize("name", CORNERS)
 def test_no_field_tells_neighbours_apart(name: str) -> None:
     """What one of two neighbours often shows, the other shows too: losses are not infinite."""
-    for title, pair in NEIGHBOURS.items():
+    of_persons = OF_PERSONS if "persons" in name else {}
+    for title, pair in {**NEIGHBOURS, **of_persons}.items():
         assert told_apart(CORNERS[name], pair) == [], title
 
 

@@ -3,12 +3,15 @@
 import copy
 import itertools
 import math
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -23,6 +26,7 @@ from dampen.releases.cost import Price, composed_cost
 from dampen.releases.tuning import (
     Share,
     expected_runs,
+    hits_of,
     noisy_hits,
     number_of_runs,
     scale_for,
@@ -301,6 +305,24 @@ def test_a_run_that_fails_tells_nothing_of_the_data(tmp_path: Path) -> None:
         tune(["a"], run, neighbours=ROW, epsilon=1, budget=account)
     assert "SECRET" not in str(caught.value)
     assert account.spent == 1
+
+
+@pytest.mark.parametrize("kind", [list, tuple, pd.Series, lambda v: np.array(v, dtype=object)])
+@pytest.mark.parametrize("cell", ["x", None, pd.NA, 10**400, [1], np.array([1, 2]), 1.5, object()])
+def test_what_one_row_holds_decides_nothing_about_another(kind: Any, cell: Any) -> None:
+    """One text among numbers made texts of all of them, so that no prediction was right."""
+    predicted, truth = [1, 2] * 50, [1, 3] * 50
+    assert hits_of(kind(predicted), kind(truth)).sum() == 50
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        more = hits_of([*predicted, 1], kind([*truth, cell]))
+        assert [*more] == [*hits_of(predicted, truth), False]
+        assert noisy_hits([*predicted, 1], kind([*truth, cell]), epsilon=50) == 50
+
+
+def test_a_missing_class_is_not_right() -> None:
+    truth = pd.Series(["a", None, "b"], dtype="string")
+    assert [*hits_of(np.array(["a", "a", "a"]), truth)] == [True, False, False]
 
 
 def test_noisy_hits_have_discrete_laplace_noise() -> None:

@@ -175,6 +175,8 @@ def _of_masked(column: Any) -> Chunk:
 
 def _of_own_type(column: Any) -> Chunk:
     """A column of a type of pandas' own; as objects where Arrow has no type for its values."""
+    if _has_mixed_categories(column.dtype):
+        return np.asarray(column, dtype=object)
     if not has_arrow():
         moments = isinstance(column.dtype, np.dtype) and column.dtype.kind in "Mm"
         return np.asarray(column, dtype=None if moments else object)
@@ -185,6 +187,17 @@ def _of_own_type(column: Any) -> Chunk:
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         held = np.asarray(column, dtype=object)
     return held
+
+
+def _has_mixed_categories(dtype: Any) -> bool:
+    """Whether categories are objects, other than texts, for which Arrow would look for one type.
+
+    It would make bytes of all texts for the bytes of one row.
+    """
+    categories = getattr(dtype, "categories", None)
+    if categories is None or categories.dtype != object:
+        return False
+    return not all(isinstance(each, str) for each in categories)
 
 
 def _of_polars_column(column: Any) -> Chunk:

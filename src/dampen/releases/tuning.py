@@ -48,7 +48,7 @@ from fractions import Fraction
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dampen.core.sampling import Entropy, discrete_laplace, random_order
 from dampen.core.selection import Neighbours
@@ -360,16 +360,55 @@ def noisy_hits(
     )
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
-        one = np.asarray(predicted)
-        other = np.asarray(truth)
-        if one.shape != other.shape or one.ndim != 1:
-            raise DataError("Expected one prediction per row.")
-        right = one == other
+        right = hits_of(predicted, truth)
         if unit is None:
             return int(right.sum()) + int(discrete_laplace(1 / paid.epsilon, 1, paid.entropy)[0])
         quantum = quantum_of(1)
         hits = _weight_of_hits(right, unit, quantum)
         return (hits + int(discrete_laplace(quantum / paid.epsilon, 1, paid.entropy)[0])) / quantum
+
+
+def hits_of(predicted: Any, truth: Any) -> NDArray[np.bool_]:
+    """Which predictions are right, each row by itself; private.
+
+    An array for all of a list would have one type: one text among numbers would make texts of all.
+    What cannot be compared, or is missing, is not right.
+
+    Raises:
+        DataError: if there is not one prediction per row.
+    """
+    sizes = {
+        np.shape(values) if hasattr(values, "dtype") else (len(values),)
+        for values in (predicted, truth)
+    }
+    if len(sizes) > 1 or len(sizes.pop()) > 1:
+        raise DataError("Expected one prediction per row.")
+    one, other = (_own_array(values) for values in (predicted, truth))
+    if one is not None and other is not None:
+        return np.broadcast_to(np.asarray(one == other, dtype=np.bool_), one.shape)
+    equal = map(_are_equal, _objects_of(predicted), _objects_of(truth))
+    return np.fromiter(equal, dtype=np.bool_, count=len(predicted))
+
+
+def _own_array(values: Any) -> NDArray[Any] | None:
+    """An array of values that are declared to have one type; None for others."""
+    declared = getattr(values, "dtype", None)
+    plain = isinstance(declared, np.dtype) and declared.kind != "O"
+    return np.asarray(values) if plain else None
+
+
+def _objects_of(values: Any) -> list[Any]:
+    for name in ("to_pylist", "to_list", "tolist"):
+        if hasattr(values, name):
+            return list(getattr(values, name)())
+    return list(values)
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # whatever an object does
+        return False
 
 
 def _weight_of_hits(right: Any, unit: ArrayLike, quantum: int) -> int:
