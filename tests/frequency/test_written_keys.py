@@ -30,6 +30,7 @@ EQUAL = [
     (Decimal("0.50"), 0.5),
     (np.str_("a"), "a"),
     (NOON.astimezone(EAST), NOON),
+    (NOON.replace(fold=1), NOON),
     (Fraction(1, 10), Decimal("0.1")),
     (complex(-0.0, 1), 1j),
     (np.bytes_(b"a"), b"a"),

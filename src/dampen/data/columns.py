@@ -826,7 +826,7 @@ def _datetime_key(moment: datetime) -> Hashable:
         plain = datetime(*day, *clock, moment.tzinfo, fold=moment.fold)
     if plain.utcoffset() is None:
         return plain.replace(tzinfo=None, fold=0)
-    return plain.astimezone(UTC)
+    return plain.astimezone(UTC).replace(fold=0)
 
 
 def _time_key(moment: time) -> time:
