@@ -40,7 +40,7 @@ def test_the_report_tells_budget_and_tree(fitted):
     assert "colour: not red -> no" in text  # a split below it would change nothing
 
 
-def test_rows_that_were_counted_with_noise_are_no_bound():
+def test_rows_that_were_counted_with_noise_are_about_so_many():
     X = {"x": [0, 1] * 200}
     model = TreeClassifier(1, classes=[0, 1]).fit(X, [0, 1] * 200)
     assert f"one row; about {model.plan_.max_rows} rows in all" in model.report()

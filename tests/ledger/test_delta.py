@@ -22,7 +22,7 @@ def ledger(tmp_path):
 
 def test_a_pure_budget_refuses_a_delta_with_the_reason(ledger):
     pure = ledger.create("pure", epsilon=9, neighbours="add-remove-row")
-    with pytest.raises(BudgetError, match=r"is pure.*needs delta 0.000001.*--delta"):
+    with pytest.raises(BudgetError, match=r"is pure.*needs delta 0.000001.*with delta="):
         dampen.keys(WORDS, **ASKED, budget=pure)
     assert ledger.history("pure") == []
 

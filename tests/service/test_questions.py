@@ -400,18 +400,14 @@ def test_a_question_that_counts_rows_first_is_charged_twice(serving) -> None:
 
 
 def test_the_rest_is_not_charged_if_the_rows_are_too_few(serving) -> None:
-    """p = 99.99 needs 750,000 rows, with noise of a third of it; 600 rows go on with probability
-    0.11, so it is asked at most twelve times: false alarms 1e-11."""
+    """p = 99.99 needs 7.5 million rows at ε = 0.1, and noise has a scale of 2,000."""
     running = serving(without_facts)
     who = running.token()
-    for i in range(12):
-        asked = {"value": "days", "p": "99.99", "epsilon": f"0.{i + 10}"}
-        answer = running.ask("stays/percentile", who, **asked).json()
-        assert answer["answer"] is None
-        if answer["epsilon"] != asked["epsilon"]:
-            break
+    asked = {"value": "days", "p": "99.99", "epsilon": "0.1"}
+    answer = running.ask("stays/percentile", who, **asked).json()
+    assert (answer["answer"], answer["epsilon"]) == (None, "0.0005")
     charge = running.ledger.history("stays")[-1]
     assert (charge.id, charge.mechanism) == (answer["charge"], "count")
-    assert answer["accuracy"]["sentence"].startswith("About ")
+    assert "too few for p = 99.99 at ε = 0.1, which needs 7,49" in answer["accuracy"]["sentence"]
     again = running.ask("stays/percentile", who, **asked).json()
     assert (again["reused"], again["charge"]) == (True, charge.id)

@@ -434,7 +434,7 @@ class KeptRows:
     rows = None
     ordered = False
     streams = False
-    _held: list[Batch] = field(default_factory=list)
+    _held: list[list[Batch]] = field(default_factory=list)
 
     title = PassedOn[str]()
     fields = PassedOn[Sequence[Field]]()
@@ -448,10 +448,12 @@ class KeptRows:
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         """The kept rows: the same ones whenever they are asked for."""
         if not self._held:
-            self._held.extend(self._drawn(wanted))
+            self._held.append(self._drawn(wanted))
+        [drawn] = self._held  # no batch at all where an engine has no rows
         # A second draw would show other rows of the same person, more than m in all.
-        assert wanted.keys() <= self._held[0].keys(), "columns that the draw did not hold"
-        for batch in self._held:
+        held = (wanted.keys() <= batch.keys() for batch in drawn)
+        assert all(held), "columns that the draw did not hold"
+        for batch in drawn:
             yield {name: batch[name] for name in wanted}
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:

@@ -464,10 +464,14 @@ def numbers_of(chunk: Chunk) -> FloatArray:
 
 
 def days_of(chunk: Chunk) -> FloatArray:
-    """A chunk of a column of dates, or of spans of time, in days; dates may be text in ISO 8601."""
-    texts = "string" in str(getattr(chunk, "type", ""))
-    objects = isinstance(chunk, list) or getattr(getattr(chunk, "dtype", None), "kind", "") in "OU"
-    return as_measured(chunk, "time") if texts or objects else numbers_of(chunk)
+    """A chunk of a column of dates, or of spans of time, in days; dates may be text in ISO 8601.
+
+    Numbers are no dates, whatever the type of the column is.
+    """
+    declared = str(getattr(chunk, "type", ""))
+    kind = getattr(getattr(chunk, "dtype", None), "kind", "")
+    moments = kind in ("M", "m") or declared.startswith(("date", "timestamp", "duration"))
+    return numbers_of(chunk) if moments else as_measured(chunk, "time")
 
 
 def _plain_arrow(chunk: Any) -> Any:
