@@ -136,7 +136,7 @@ def test_a_masked_cell_says_nothing_of_another_row(values: Any) -> None:
         assert differs(masked, list(several)) == set()
 
 
-def test_a_row_of_a_list_that_is_no_row_has_no_values() -> None:
+def test_an_item_of_a_list_without_cells_has_no_values() -> None:
     rows = [
         [1, 2],
         [3],
@@ -211,7 +211,7 @@ def test_a_name_is_written_as_in_no_row_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("make", [TreeClassifier, Classifier])
-def test_no_cell_ends_a_fit_or_is_warned_of(make: Any) -> None:
+def test_no_cell_ends_a_fit_or_causes_a_warning(make: Any) -> None:
     """Each alone among many others; neither a `DataError` nor a warning, which would tell it."""
     cells = [*CELLS, 1.7976931348623157e308, np.longdouble("1e4000")]
     many = ["x", "y"] * 60
@@ -225,7 +225,7 @@ def test_no_cell_ends_a_fit_or_is_warned_of(make: Any) -> None:
         model.predict({"c": [cell], "n": [cell]})
 
 
-def test_an_id_that_cannot_be_compared_belongs_to_nobody() -> None:
+def test_rows_with_ids_that_cannot_be_compared_are_left_out() -> None:
     model = TreeClassifier(1, classes=["no", "yes"], max_rows=121, domains=[["x", "y"]])
     unit = objects([Unhashable(), *range(120)])
     model.fit([["x"], *[["x"], ["y"]] * 60], ["no", *["no", "yes"] * 60], unit=unit)

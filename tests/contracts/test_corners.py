@@ -353,5 +353,5 @@ BROKEN: Mapping[str, Asked] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_broken_questions_are_told_apart(name: str) -> None:
+def test_broken_questions_are_found_out(name: str) -> None:
     assert any(told_apart(BROKEN[name], pair) for pair in NEIGHBOURS.values())

@@ -92,7 +92,7 @@ class Colour(Enum):
     RED = 1
 
 
-def test_objects_that_may_be_equal_and_written_differently_are_no_keys():
+def test_objects_that_may_be_equal_and_written_differently_are_missing():
     """frozenset({1}) was written as frozenset({True}) if the first row held that."""
     for label in (frozenset({1}), range(0), pd.Interval(0, 1), object()):
         assert as_keys([label, (label, 1)]) == [None, (None, 1)]
