@@ -100,7 +100,7 @@ COMPARE = (
 
 def test_methods_are_compared_by_any_statistic(dampen):
     """On these stays H2 is best by far, so that a small ε tells the statistics apart."""
-    for more in ([], ["-p", "50"], ["--statistic", "mean"], ["--statistic", "sum"]):
+    for more in ([], ["--p", "50"], ["--statistic", "mean"], ["--statistic", "sum"]):
         lines = json.loads(dampen(*COMPARE, "--epsilon", "0.001,9", *more).out)
         assert [line["share right"] for line in lines] == ["default"]
         assert lines[0]["ε = 0.001"] < lines[0]["ε = 9"] == 1

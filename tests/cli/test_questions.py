@@ -206,6 +206,7 @@ def test_every_kind_of_parameter(place: Path) -> None:
     assert typed("columns", "--x-y", 'a,"b,c"') == ["a", "b,c"]
     assert typed("count", "--x-y", "3") == 3
     assert typed("count", "-k", "3", short="k") == 3
+    assert typed("count", "--x-y", "3", short="k") == 3
     assert typed("exact", "--x-y", "-1/3") == "-1/3"
     assert typed("flag", "--x-y") is True
     assert typed("flag", default=False) is None

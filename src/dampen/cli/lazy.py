@@ -98,7 +98,7 @@ def in_options(text: str, command: click.Command) -> str:
 
 
 def _references(option: click.Option) -> dict[str, str]:
-    spelling = max(option.opts, key=len)
+    spelling = max(option.opts, key=lambda opt: (opt.lstrip("-") == option.name, -len(opt)))
     references = {f"{option.name}=": spelling}
     if option.is_flag:
         references[f"{option.name}=True"] = spelling

@@ -357,6 +357,10 @@ def option_name(parameter: Parameter) -> str:
     """The long name of a parameter on the command line, or its letter if it has no other."""
     if parameter.short == parameter.name:
         return f"-{parameter.short}"
+    return _long_name(parameter)
+
+
+def _long_name(parameter: Parameter) -> str:
     return f"--{parameter.name.replace('_', '-')}"
 
 
@@ -366,7 +370,7 @@ def options_of(parameter: Parameter) -> list[click.Option]:
         return []
     name = option_name(parameter)
     letter = f"-{parameter.short}" if parameter.short else name
-    names = [parameter.name, *dict.fromkeys([letter, name])]
+    names = [parameter.name, *dict.fromkeys([letter, name, _long_name(parameter)])]
     given: dict[str, Any] = {
         "required": parameter.required and parameter.fact is None,
         "metavar": METAVARS.get(parameter.kind),
