@@ -444,12 +444,16 @@ def counted_in_part(told: Accuracy, full: int, what: str) -> Accuracy:
     At most 7 off. A person in several groups counts in part in each; state groups_per_unit= of \
 the data set if most are in several.
     """
-    has, each, are = ("with", "for", "have") if what == "value" else ("in", "in", "are in")
     many = "several" if full == 1 else f"more than {full}"
-    state = f"; state groups_per_unit= of the data set if most {are} several"
-    hint = state if full == 1 else ""
-    part = f"A person {has} {many} {what}s counts in part {each} each{hint}."
-    return replace(told, sentence=f"{told.sentence} {part}")
+    if what == "value":
+        part = f"A person with {many} values counts in part for each"
+        most = "have several"
+    else:
+        part = f"A person in {many} {what}s counts in part in each"
+        most = "are in several"
+    if full == 1:
+        part = f"{part}; state groups_per_unit= of the data set if most {most}"
+    return replace(told, sentence=f"{told.sentence} {part}.")
 
 
 def by_likeliest(
