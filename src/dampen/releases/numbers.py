@@ -275,7 +275,7 @@ class RatioLaw:
 
 @dataclass(frozen=True, slots=True)
 class BracketLaw:
-    """A quantile whose interval was drawn with it, at one level: see `questions.groups.quantiles`.
+    """A quantile whose interval was drawn with it, at one level: see `questions.groups.statistics`.
 
     A number is {"value": the quantile, "low": one end, "high": the other}.
     """

@@ -53,7 +53,7 @@ which the same lemma holds, and so the theorem; no part of ε is spent on the si
 small group then wins by noise with a probability of at most e^-4 / 2.  FEW was chosen on real
 tables (`dampen-studies run caution`).
 
-The sum needs no reach: see `dampen.questions.groups.statistics`.
+The sum needs no reach: see `dampen.questions.groups.statistics.BySum`.
 """
 
 from collections.abc import Hashable, Sequence
