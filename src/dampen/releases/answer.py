@@ -701,7 +701,7 @@ def release(
     admissible for them.
 
     Args:
-        problem: public parameters only; see `dampen.selection.Problem`.
+        problem: public parameters only; see `dampen.Problem`.
         load: gives the private data; called after the charge, and only then.
         query: what the ledger records the charge under.
         epsilon: the privacy parameter, exact (see `dampen.epsilon`).

@@ -1245,7 +1245,7 @@ SPLIT = 4
 ENOUGH = 75
 """The rule about tails: n ε min(q, 1-q) / S must exceed this for an answer to be expected.
 
-Below, "too few rows" becomes likely (`percentile.decimals`).  Without that candidate an answer
+Below, "too few rows" becomes likely (`RankDraw`).  Without that candidate an answer
 beyond ten times the range of the data would have a probability of up to 0.91 at 20, of 1.6e-5 at
 50, and of 1e-10 at 75, on 30 columns (pressures are the worst)."""
 
