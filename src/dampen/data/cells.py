@@ -201,7 +201,7 @@ def cell_between(first: int, stride: int, unit: int, count: int, last: float) ->
 
 
 def end_cell(lower: float, upper: float, count: int) -> GridSql:
-    """One of `count` cells, narrow at both ends: the operations of `percentile.methods.TwoStages`."""
+    """One of `count` cells, narrow at both ends, as in `percentile.methods.TwoStages`."""
     share = f"({{x}} - {_double(lower)}) / {_double(upper - lower)}"
     r = f"sqrt(sqrt({share}))"
     rest = f"sqrt(sqrt({_double(1)} - {share}))"
