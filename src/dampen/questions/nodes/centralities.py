@@ -35,7 +35,7 @@ log(10 n) on (`dampen.questions.nodes.graphs.noisy_copy`).  More private steps o
 were tried: they find less than one step at nearly every ε below that, and less than the copy above.
 
 **Theorem.**  One edge changes f by at most S in the 1-norm, whatever d~ is.  Hence both rounds
-together are (ε1 + ε2)-DP, as in `two_rounds`.  `Weighted` and `Walk` have the proof.
+together are (ε1 + ε2)-DP, as in `two_rounds`.  `Weighted` and `Walk` say what S is, and prove it.
 
 **What was chosen, and how.**  All constants were tuned on wiki-Vote, ego-Facebook, ca-HepTh, Enron,
 GitHub and DBLP; the other graphs of docs/lab-nodes.md were looked at once, afterwards.  What pays
