@@ -1,10 +1,11 @@
-"""The errors and warnings of dampen, in the order of the steps of a release.
+"""The errors and warnings of dampen, in the order of the steps of a release, and two labels.
 
 A release first checks its public parameters (`ParameterError`: nothing was charged), then charges
 the budget (`BudgetError`: refused, nothing was charged), then looks at the data (`DataError`: the
 charge stands).  A `DataError` is for the curator and never quotes a value, a count or a row.
 
-Two labels that carry a rule: listed among public labels, they stand for cells without one.
+`MISSING` and `OTHER` are labels that carry a rule: listed among public labels, they stand for cells
+without one.
 """
 
 import difflib

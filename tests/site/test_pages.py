@@ -179,6 +179,26 @@ def test_files_and_names_of_code_in_pages_exist() -> None:
     assert wrong == []
 
 
+def test_names_of_code_in_docstrings_and_the_changelog_exist() -> None:
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "studies/src").rglob("*.py"), *PAGES]
+    texts = {path: path.read_text() for path in (*files, ROOT / "CONTRIBUTING.md")}
+    changelog = ROOT / "CHANGELOG.md"
+    texts[changelog] = _coming_version(changelog.read_text())
+    named = {
+        (str(path.relative_to(ROOT)), name)
+        for path, text in texts.items()
+        for name in re.findall(r"`(dampen(?:\.\w+)+)", text)
+    }
+    assert len({name for _, name in named}) > 150
+    assert sorted((path, name) for path, name in named if not _exists(name)) == []
+
+
+def _coming_version(changelog: str) -> str:
+    """Its section of the changelog, without what was removed and the first cells of tables."""
+    section = re.split(r"^## ", changelog, flags=re.MULTILINE)[1].partition("### Removed")[0]
+    return re.sub(r"^\|[^|]*\|", "", section, flags=re.MULTILINE)
+
+
 def _exists(name: str) -> bool:
     """Whether a path such as dampen/core/noise.py, or a name such as dampen.core.noise, exists."""
     if re.fullmatch(r"(dampen|dampen_studies|tests|benchmarks|studies|docs)/[\w./]+\.py", name):

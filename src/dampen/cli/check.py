@@ -1,6 +1,7 @@
-"""`dampen check`: exact counts of a data set, for its curator, before any charge.
+"""Commands for the curator of a data set, before any charge.
 
-`dampen draft`: a first `dampen.toml` for a table, for its curator to confirm.
+- `dampen check`: exact counts of a data set.
+- `dampen draft`: a first `dampen.toml` for a table, for its curator to confirm.
 """
 
 import os

@@ -1,12 +1,10 @@
-"""`dampen demo`: the README's story on made-up data, and commands to try next.
+"""Commands that need no data of yours, and the made-up files of the documentation.
 
-`dampen completion`: the script that makes a shell complete commands, options and values.
-
-`dampen example`: the paper's running example, computed from the definition.
-
-The files of the documentation's examples: small, made up, the same every time.
-
-A service on small made-up data: the files of the documentation, their facts, and budgets.
+- `dampen demo`: the README's story on made-up data, and commands to try next.
+- `dampen completion`: the script that makes a shell complete commands, options and values.
+- `dampen example`: the paper's running example, computed from the definition.
+- `write_files`: the files of the documentation's examples: small, made up, the same every time.
+- `write_service`: a service on these files: their facts, and budgets.
 """
 
 import gzip

@@ -1,6 +1,7 @@
-"""A click group whose commands are imported when they are called, not when help is shown.
+"""A click group that imports commands late, and messages in the words of the command line.
 
-The library's messages with the options of a command in place of its parameters.
+- `LazyGroup`: commands are imported when they are called, not when help is shown.
+- `in_options`: the library's messages with the options of a command in place of its parameters.
 """
 
 import re

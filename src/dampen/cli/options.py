@@ -1,10 +1,10 @@
 """The options that commands share, and how a shell completes their values.
 
-Small public files that commands read, and files that they may not write over.
-
-A declared parameter as options of the command line, and what was typed as its value.
-
-Facts of a data set that are not typed come from a file: `--schema FILE`.
+- `read_text`, `check_output`: small public files that commands read, and files that they may not
+  write over.
+- `options_of`, `typed_value`: a declared parameter as options of the command line, and what was
+  typed as its value.
+- `read_schema`: facts of a data set that are not typed come from a file: `--schema FILE`.
 """
 
 import csv

@@ -1,9 +1,9 @@
-"""Output: plain tables, colours only on a terminal, JSON on request.
+"""Output: plain tables, colours only on a terminal, JSON on request; and what was paid for.
 
 Everything that a command prints goes through `write`, in one piece.  Text may come from files, so
 nothing is printed that could command a terminal.
 
-What a command has paid for, known at any moment.
+What a command has paid for is known at any moment (`Receipt`).
 """
 
 import errno

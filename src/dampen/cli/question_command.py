@@ -1,16 +1,15 @@
-"""The command of a question, made from its declaration: `dampen most-frequent FILE ...`.
+"""The command of a question, made from its declaration, and commands beside it.
 
-Showing a release, and seeing to it that an answer that was paid for is not lost.
+- `dampen most-frequent FILE ...`: the command of any question (`question_command`).
+- `dampen predict`: the classes of new rows, by a model that was released before.
+- `dampen sql`: one statement about a registered data set is one private question.
+- `dampen watch`: are there enough rows now?  A run of looks costs ε once.
+
+All show a release, and see to it that an answer that was paid for is not lost.
 
 An answer is printed; if that fails it is in the ledger, and the message says how to fetch it; if it
 is not there either, it goes to standard error.  The answer comes first, then its accuracy, what it
 cost and what is left; mechanism and relation only on request, and in JSON.
-
-`dampen predict`: the classes of new rows, by a model that was released before.
-
-`dampen sql`: one statement about a registered data set is one private question.
-
-`dampen watch`: are there enough rows now?  A run of looks costs ε once.
 """
 
 import functools

@@ -1,8 +1,8 @@
-"""`dampen serve`: questions over HTTP and a page, so that analysts never hold the data.
+"""Commands of a service: it runs on the curator's machine, and analysts never hold the data.
 
-`dampen token`: who may ask a service.
-
-`dampen mcp`: private answers as tools of language-model agents, which never see a row.
+- `dampen serve`: questions over HTTP and a page.
+- `dampen token`: who may ask a service.
+- `dampen mcp`: private answers as tools of language-model agents, which never see a row.
 """
 
 import os

@@ -21,62 +21,15 @@ score (`Selection.joint`).
 **zCDP.**  A release is ρ-zCDP if D_α <= α ρ for all Rényi divergences of neighbours, α > 1.  An
 ε-DP exponential mechanism has ε-bounded range: ρ = ε²/8.  k answers at ε/k each add up.
 
-**Theorem 1** (`pure_rho`).  Any ε-DP release is ρ-zCDP with ρ = ε tanh(ε/2) <= ε²/2.  The price is
-tight: discrete Laplace noise of scale 1/ε on a count that moves by 1 has this ρ.
-*Proof.*  Let R = P/Q, in [e^-ε, e^ε] with mean 1 under Q.  E_Q[R^α] is largest where R lies at the
-two ends, as R^α is convex; R = e^ε then has the chance 1 / (1 + e^ε) under Q, and
+Theorem 1, about any ε-DP release, is proved at `pure_rho`; theorems 2 and 3, about Laplace noise,
+at `laplace_rho`; theorem 4, about permute-and-flip, at `Exponential`.
 
-    (α-1) D_α <= ln cosh((2α-1) ε/2) - ln cosh(ε/2).
+**The law of an answer** (`permute_and_flip`, `laplace_argmax`).  Argmax probabilities of noisy
+scores by quadrature: O(n) time per node, O(n) memory.  `a` are the scaled scores, the largest of
+them 0; the noise has scale 1.
 
-Let x = ε/2, s = (2α-1)² and F(s) = ln cosh(x √s).  F'(s) = (x²/2) tanh(x √s) / (x √s) falls in s,
-as tanh(y)/y falls in y: F is concave, and F(s) - F(1) <= (s-1) F'(1) = 4α(α-1) (x/2) tanh x.  So
-D_α <= α ε tanh(ε/2).  Discrete Laplace noise has no ratios but e^ε and e^-ε, and the bound is
-reached for α -> 1. ∎
-
-**Theorem 2** (`laplace_rho`).  Continuous Laplace noise of scale 1/ε on a number that moves by at
-most 1 is ρ-zCDP with ρ = h(ε) = ε + e^-ε - 1, which is tight.  On a vector that moves by at most S
-in the 1-norm and by at most M in every entry, noise of scale S/ε costs (S/M) h(ε M/S).
-*Proof.*  With x = ε/2 and s = (2α-1)², the integral of P^α Q^(1-α) is e^-x f(s),
-f(s) = cosh(x √s) + sinh(x √s) / √s, an entire function of s of order 1/2.  For fixed s,
-u(t) = cosh(t √s) + sinh(t √s) / √s solves u'' = s u with u(0) = u'(0) = 1; so f(s) = u(x) = 0 says
-that -s is an eigenvalue of -u'' on [0, x] with u'(0) = u(0) and u(x) = 0.  That problem is
-symmetric and its form, the integral of u'² plus u(0)², is positive: all zeros of f are real and
-below 0.  By Hadamard's theorem f(s) = f(0) Π (1 + s/λ_n) with λ_n > 0, so ln f is concave for
-s > 0, and (α-1) D_α = ln f(s) - ln f(1) <= (s-1) (ln f)'(1) = α (α-1) h(ε): the last factor is the
-limit of D_α for α -> 1, the Kullback-Leibler divergence.  A smaller move is a smaller ε, and h
-grows.  Entries of a vector that move by d_i cost Σ h(ε d_i / S); h is convex with h(0) = 0, so
-h(ε d / S) <= (d/M) h(ε M/S) for d <= M, and Σ d_i <= S. ∎
-
-**Theorem 3** (`laplace_rho` with steps).  Integer noise with P(z) proportional to e^(-b |z|) on
-integers that move by at most m = ε/b in the 1-norm is ρ-zCDP with
-ρ = h_m(ε) = ε - (1 - e^-ε) b / sinh(b), which is tight.  h_1 is theorem 1, and h_m falls to h.
-*Proof.*  One integer that moves by m first.  Let a = e^-b and t = 2α-1.  The sum of P^α Q^(1-α) is
-F(t) e^(-ε/2) (1-a) / (1+a), where F(t) = 2 cosh(ε t/2) / (1-a) + sinh((m-1) b t/2) / sinh(b t/2)
-has the outcomes beyond both centres in its first term and those between them in its second.  With
-t = 2iφ/b, F sin(φ) (1-a) = sin((m+1) φ) - a sin((m-1) φ).  At φ = (2j-1) π / (2 (m+1)),
-j = 1..m+1, the first sine is 1 and -1 by turns and a sin((m-1) φ) is smaller, so that F, which is
-a polynomial of degree m in cos φ, has a zero between any two of them: all its m zeros.  So all
-zeros of F, a function of s = t² of order 1/2, are real and below 0 in s, ln F is concave for s > 0
-as in theorem 2, and D_α <= α D_1.  D_1, the Kullback-Leibler divergence, is
-b (E|Z - m| - E|Z|) = b (m - 2a (1 - a^m) / (1 - a²)) = h_m(ε).  Several integers that move by d_i
-cost Σ of b d_i - (1 - e^(-b d_i)) b / sinh(b), which is convex in d_i and 0 at 0, so that one that
-moves by m costs most. ∎
-
-**Theorem 4** (`EXPONENTIAL`).  One name by permute-and-flip that is ε-DP is ρ-zCDP with ρ = h(ε).
-*Proof.*  Let q and q' be the scores of neighbours, and P_i the law of the name for the scores
-q + (i/m) (q' - q), i = 0..m, which need not be the scores of any data.  What makes the draw ε-DP
-for scores that move by at most 1 (in one direction, or one score alone, where it has no factor 1/2)
-makes P_i and P_i+1 ε/m-DP to each other, for every m: scores are real numbers.  So the draw loses ε
-in any number of steps, and is dominated by integer noise on a number that moves by m
-(`dampen.core.losses`): ρ <= h_m(ε), which falls to h(ε). ∎  A margin that is released with the name
-is in whole numbers, and is charged by theorem 1.
-
-A noise of your own is one more object with these attributes.  Its bounds and its law are promises;
-`tests/core/test_noise.py` shows how to check them.
-
-Argmax probabilities of noisy scores by quadrature: O(n) time per node, O(n) memory.
-
-`a` are the scaled scores, the largest of them 0; the noise has scale 1.
+A noise of your own is one more object with the attributes of `Noise`.  Its bounds and its law are
+promises; `tests/core/test_noise.py` shows how to check them.
 """
 
 from collections.abc import Callable
@@ -127,6 +80,18 @@ RHO_DIGITS = 15
 def pure_rho(epsilon: Fraction) -> Fraction:
     """ε tanh(ε/2), or a little above it: the zCDP cost of any ε-DP release (theorem 1).
 
+    **Theorem 1**.  Any ε-DP release is ρ-zCDP with ρ = ε tanh(ε/2) <= ε²/2.  The price is tight:
+    discrete Laplace noise of scale 1/ε on a count that moves by 1 has this ρ.
+    *Proof.*  Let R = P/Q, in [e^-ε, e^ε] with mean 1 under Q.  E_Q[R^α] is largest where R lies at
+    the two ends, as R^α is convex; R = e^ε then has the chance 1 / (1 + e^ε) under Q, and
+
+        (α-1) D_α <= ln cosh((2α-1) ε/2) - ln cosh(ε/2).
+
+    Let x = ε/2, s = (2α-1)² and F(s) = ln cosh(x √s).  F'(s) = (x²/2) tanh(x √s) / (x √s) falls in
+    s, as tanh(y)/y falls in y: F is concave, and F(s) - F(1) <= (s-1) F'(1) = 4α(α-1) (x/2) tanh x.
+    So D_α <= α ε tanh(ε/2).  Discrete Laplace noise has no ratios but e^ε and e^-ε, and the bound
+    is reached for α -> 1. ∎
+
     >>> float(pure_rho(Fraction(1))), pure_rho(Fraction("1e-9")) == Fraction("5e-19")
     (0.46211715726001, True)
     """
@@ -136,6 +101,35 @@ def pure_rho(epsilon: Fraction) -> Fraction:
 @lru_cache(maxsize=4096)
 def laplace_rho(epsilon: Fraction, steps: int | None = None) -> Fraction:
     """The zCDP cost of Laplace noise, or a little above it (theorems 2 and 3).
+
+    **Theorem 2**.  Continuous Laplace noise of scale 1/ε on a number that moves by at most 1 is
+    ρ-zCDP with ρ = h(ε) = ε + e^-ε - 1, which is tight.  On a vector that moves by at most S in the
+    1-norm and by at most M in every entry, noise of scale S/ε costs (S/M) h(ε M/S).
+    *Proof.*  With x = ε/2 and s = (2α-1)², the integral of P^α Q^(1-α) is e^-x f(s),
+    f(s) = cosh(x √s) + sinh(x √s) / √s, an entire function of s of order 1/2.  For fixed s,
+    u(t) = cosh(t √s) + sinh(t √s) / √s solves u'' = s u with u(0) = u'(0) = 1; so f(s) = u(x) = 0
+    says that -s is an eigenvalue of -u'' on [0, x] with u'(0) = u(0) and u(x) = 0.  That problem is
+    symmetric and its form, the integral of u'² plus u(0)², is positive: all zeros of f are real and
+    below 0.  By Hadamard's theorem f(s) = f(0) Π (1 + s/λ_n) with λ_n > 0, so ln f is concave for
+    s > 0, and (α-1) D_α = ln f(s) - ln f(1) <= (s-1) (ln f)'(1) = α (α-1) h(ε): the last factor is
+    the limit of D_α for α -> 1, the Kullback-Leibler divergence.  A smaller move is a smaller ε,
+    and h grows.  Entries of a vector that move by d_i cost Σ h(ε d_i / S); h is convex with
+    h(0) = 0, so h(ε d / S) <= (d/M) h(ε M/S) for d <= M, and Σ d_i <= S. ∎
+
+    **Theorem 3** (with `steps`).  Integer noise with P(z) proportional to e^(-b |z|) on integers
+    that move by at most m = ε/b in the 1-norm is ρ-zCDP with ρ = h_m(ε) = ε - (1 - e^-ε)
+    b / sinh(b), which is tight.  h_1 is theorem 1, and h_m falls to h.
+    *Proof.*  One integer that moves by m first.  Let a = e^-b and t = 2α-1.  The sum of P^α Q^(1-α)
+    is F(t) e^(-ε/2) (1-a) / (1+a), where F(t) = 2 cosh(ε t/2) / (1-a) +
+    sinh((m-1) b t/2) / sinh(b t/2) has the outcomes beyond both centres in its first term and those
+    between them in its second.  With t = 2iφ/b, F sin(φ) (1-a) = sin((m+1) φ) - a sin((m-1) φ).  At
+    φ = (2j-1) π / (2 (m+1)), j = 1..m+1, the first sine is 1 and -1 by turns and a sin((m-1) φ) is
+    smaller, so that F, which is a polynomial of degree m in cos φ, has a zero between any two of
+    them: all its m zeros.  So all zeros of F, a function of s = t² of order 1/2, are real and below
+    0 in s, ln F is concave for s > 0 as in theorem 2, and D_α <= α D_1.  D_1, the Kullback-Leibler
+    divergence, is b (E|Z - m| - E|Z|) = b (m - 2a (1 - a^m) / (1 - a²)) = h_m(ε).  Several integers
+    that move by d_i cost Σ of b d_i - (1 - e^(-b d_i)) b / sinh(b), which is convex in d_i and 0 at
+    0, so that one that moves by m costs most. ∎
 
     Args:
         epsilon: of the noise: 1 / its scale, in moves.
@@ -321,7 +315,18 @@ class Gumbel:
 
 @dataclass(frozen=True, slots=True)
 class Exponential:
-    """Permute-and-flip."""
+    """Permute-and-flip.
+
+    **Theorem 4** (`EXPONENTIAL`).  One name by permute-and-flip that is ε-DP is ρ-zCDP with
+    ρ = h(ε).
+    *Proof.*  Let q and q' be the scores of neighbours, and P_i the law of the name for the scores
+    q + (i/m) (q' - q), i = 0..m, which need not be the scores of any data.  What makes the draw
+    ε-DP for scores that move by at most 1 (in one direction, or one score alone, where it has no
+    factor 1/2) makes P_i and P_i+1 ε/m-DP to each other, for every m: scores are real numbers.  So
+    the draw loses ε in any number of steps, and is dominated by integer noise on a number that
+    moves by m (`dampen.core.losses`): ρ <= h_m(ε), which falls to h(ε). ∎  A margin that is
+    released with the name is in whole numbers, and is charged by theorem 1.
+    """
 
     name = "exponential"
     joint = False

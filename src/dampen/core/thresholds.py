@@ -1,64 +1,7 @@
-"""Counts of keys that nobody listed: truncated discrete Laplace noise and a threshold.
+"""Two uses of a threshold: counts of keys that nobody listed, and questions that are paid once.
 
-X is a whole number with P(x) proportional to exp(-ε |x|) for |x| <= T, and |x| never exceeds T.  A
-key with c > 0 rows is published as c + X exactly if c + X > T.  A key that no row has would need
-X > T, so it is never published, and the possible keys need not be known.
-
-**Theorem.**  Where one row more or less changes one count by 1, this is (ε, δ)-DP with
-δ(T) = P(X = T).
-Proof.  Take the counts c and c + 1 of one key; the others do not change.  A published y = c + x is
-c + 1 + (x - 1), so each single output is at most e^ε times as likely under one as under the other
-as long as x - 1 >= -T, or x + 1 <= T, is possible.  What is left under c + 1 is y = c + 1 + T, of
-probability P(X = T); under c it is c - T, or the part of "not published" that comes from it:
-P(X = -T), the same.  The rest of "not published" is a sum of such terms. ∎
-It is tight: a key of one row is published with probability δ(T), a key of none never.
-
-**Several keys at once.**  Where a person moves all counts together by at most s *steps*, upwards or
-downwards, on however many keys, and ε is that of one step, this is (s ε, δ)-DP for T >= s with
-δ(T) = P(X > T - s).  Proof.  Let the counts of keys i move by w_i, Σ w_i <= s.  Outputs of which
-each noisy count has a noise x_i on one side and x_i - w_i, both within T, on the other have a ratio
-of at most exp(Σ ε w_i).  The others need a noise beyond T - w_i for one key: a probability of at
-most Σ f(w_i), f(w) = P(X > T - w).  Each step adds P(X = T - w) to f, which grows with w up to T,
-so that f is convex, f(0) = 0, and Σ f(w_i) <= f(s).  ∎  One row is s = 1.
-
-**The coin.**  The least T with δ(T) <= δ may waste most of δ.  So each key has a coin of its own: a
-public probability λ decides whether its threshold is T - 1 in place of T, noise included, with
-(1 - λ) δ(T) + λ δ(T-1) <= δ.  The coins do not depend on the data, and the divergence of a mixture
-is at most the mean of the divergences.
-
-**Exactness.**  δ(T) = a^(T-s+1) (1 - a^s) / (1 + a - 2 a^(T+1)), a = e^-ε, is a ball; T, and λ
-as a multiple of 2^-64, follow from the upper ends of balls as exact fractions.  So the true δ is
-never above the stated one.  The noise is drawn exactly (`dampen.core.sampling.truncated_laplace`).
-
-AboveThreshold: the first of many questions whose answer reaches a threshold, paid once.
-
-Questions are asked one after the other, each a whole number f_i of the data, chosen with the
-answers so far in sight.  Z, E_1, E_2, ... are independent whole numbers >= 0 with P(z) proportional
-to exp(-z / s).  Question i is answered
-
-    yes  if  f_i + E_i >= T + Z,     else no,
-
-and the first yes ends it.  However many questions were answered with no, ε is paid once.
-
-**Theorem.**  Let a step between neighbours move every f_i by at most Δ.  With s = 3 Δ / ε the list
-of answers is ε-DP.  If each step moves all f_i upwards, or all downwards, s = 2 Δ / ε suffices
-(*monotone* questions, such as counts of rows).
-
-Proof.  Take the outcome "no" k - 1 times, then "yes"; f are the numbers under x, g under x', which
-the same answers lead to.  Map (Z, E_k) to (Z + u, E_k + v) and keep the other noise.  Each such
-pair is a pair of values the noise can have, no two pairs become the same, and the probability of
-its value is exp(-(u + v) / s) of what it was.  So if the map turns each noise with that outcome
-under x into one with that outcome under x', P(x) <= exp((u + v) / s) P(x').
-
-A question i < k stays "no" if g_i - f_i <= u, question k stays "yes" if g_k + v - u >= f_k.  In
-general u = Δ, v = 2 Δ serve, together 3 Δ.  If g >= f, u = Δ and v = Δ serve; if g <= f, u = 0 and
-v = Δ do: at most 2 Δ.  Where nothing is answered with yes, E_k is not needed.  ∎
-
-The difference Z - E_i is symmetric about 0, so that the answer of one question errs on both sides
-alike.
-
-**Exactness.**  All is done in whole numbers, and the noise is drawn exactly
-(`dampen.core.sampling.geometric`).
+- `Threshold`: keys with a noisy count above T are published, by truncated discrete Laplace noise.
+- `AboveThreshold`: the first of many questions whose answer reaches a threshold ends a run.
 """
 
 import math
@@ -99,6 +42,38 @@ LEAST_DELTA_BITS = 1024
 @dataclass(frozen=True, slots=True)
 class Threshold:
     """How counts of keys are published; all of it is public.
+
+    X is a whole number with P(x) proportional to exp(-ε |x|) for |x| <= T, and |x| never exceeds T.
+    A key with c > 0 rows is published as c + X exactly if c + X > T.  A key that no row has would
+    need X > T, so it is never published, and the possible keys need not be known.
+
+    **Theorem.**  Where one row more or less changes one count by 1, this is (ε, δ)-DP with
+    δ(T) = P(X = T).
+    Proof.  Take the counts c and c + 1 of one key; the others do not change.  A published y = c + x
+    is c + 1 + (x - 1), so each single output is at most e^ε times as likely under one as under the
+    other as long as x - 1 >= -T, or x + 1 <= T, is possible.  What is left under c + 1 is
+    y = c + 1 + T, of probability P(X = T); under c it is c - T, or the part of "not published" that
+    comes from it: P(X = -T), the same.  The rest of "not published" is a sum of such terms. ∎
+    It is tight: a key of one row is published with probability δ(T), a key of none never.
+
+    **Several keys at once.**  Where a person moves all counts together by at most s *steps*,
+    upwards or downwards, on however many keys, and ε is that of one step, this is (s ε, δ)-DP for
+    T >= s with δ(T) = P(X > T - s).  Proof.  Let the counts of keys i move by w_i, Σ w_i <= s.
+    Outputs of which each noisy count has a noise x_i on one side and x_i - w_i, both within T, on
+    the other have a ratio of at most exp(Σ ε w_i).  The others need a noise beyond T - w_i for one
+    key: a probability of at most Σ f(w_i), f(w) = P(X > T - w).  Each step adds P(X = T - w) to f,
+    which grows with w up to T, so that f is convex, f(0) = 0, and Σ f(w_i) <= f(s).  ∎  One row is
+    s = 1.
+
+    **The coin.**  The least T with δ(T) <= δ may waste most of δ.  So each key has a coin of its
+    own: a public probability λ decides whether its threshold is T - 1 in place of T, noise
+    included, with (1 - λ) δ(T) + λ δ(T-1) <= δ.  The coins do not depend on the data, and the
+    divergence of a mixture is at most the mean of the divergences.
+
+    **Exactness.**  δ(T) = a^(T-s+1) (1 - a^s) / (1 + a - 2 a^(T+1)), a = e^-ε, is a ball; T, and λ
+    as a multiple of 2^-64, follow from the upper ends of balls as exact fractions.  So the true δ
+    is never above the stated one.  The noise is drawn exactly
+    (`dampen.core.sampling.truncated_laplace`).
 
     Attributes:
         epsilon: the exact ε of one step.
@@ -247,6 +222,34 @@ def _chance_above(epsilon: Fraction, bound: int, count: int) -> float:
 @dataclass(slots=True)
 class AboveThreshold:
     """One run: it answers questions until the first yes.
+
+    Questions are asked one after the other, each a whole number f_i of the data, chosen with the
+    answers so far in sight.  Z, E_1, E_2, ... are independent whole numbers >= 0 with P(z)
+    proportional to exp(-z / s).  Question i is answered
+
+        yes  if  f_i + E_i >= T + Z,     else no,
+
+    and the first yes ends it.  However many questions were answered with no, ε is paid once.
+
+    **Theorem.**  Let a step between neighbours move every f_i by at most Δ.  With s = 3 Δ / ε the
+    list of answers is ε-DP.  If each step moves all f_i upwards, or all downwards, s = 2 Δ / ε
+    suffices (*monotone* questions, such as counts of rows).
+
+    Proof.  Take the outcome "no" k - 1 times, then "yes"; f are the numbers under x, g under x',
+    which the same answers lead to.  Map (Z, E_k) to (Z + u, E_k + v) and keep the other noise.
+    Each such pair is a pair of values the noise can have, no two pairs become the same, and the
+    probability of its value is exp(-(u + v) / s) of what it was.  So if the map turns each noise
+    with that outcome under x into one with that outcome under x', P(x) <= exp((u + v) / s) P(x').
+
+    A question i < k stays "no" if g_i - f_i <= u, question k stays "yes" if g_k + v - u >= f_k.  In
+    general u = Δ, v = 2 Δ serve, together 3 Δ.  If g >= f, u = Δ and v = Δ serve; if g <= f, u = 0
+    and v = Δ do: at most 2 Δ.  Where nothing is answered with yes, E_k is not needed.  ∎
+
+    The difference Z - E_i is symmetric about 0, so that the answer of one question errs on both
+    sides alike.
+
+    **Exactness.**  All is done in whole numbers, and the noise is drawn exactly
+    (`dampen.core.sampling.geometric`).
 
     Attributes:
         level: the threshold with its noise; private, and the only state, so that a run can be kept

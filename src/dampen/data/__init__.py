@@ -7,7 +7,7 @@
 | a file | CSV, TSV, JSON lines, Parquet, Feather; gzip, bz2; directories of Parquet; `-` |
 | edges | networkx, igraph, sparse matrices, (src, dst), any table, text with two columns, npz |
 
-What is opened shows public facts alone; rows are read after the charge (`dampen.releases.release`).
+What is opened shows public facts alone; rows are read after the charge (`dampen.releases.answer`).
 """
 
 from dampen.data.edges import OpenedEdges, open_edges

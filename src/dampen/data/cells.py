@@ -1,36 +1,10 @@
-"""Counting by keys: the part of a row that a question needs, as an engine can compute it.
+"""What is counted of rows: cells by keys, by public groups and by numbers, and positions of labels.
 
-A cell is a public function of a row.  Often it is one of *keys*: of a label, and of the cell of a
-number on a public grid.  An engine that computes keys by itself groups rows by them, and the
-product's own encoders see every different combination once, with its number of rows: one GROUP BY
-in place of a stream of all rows.
-
-The counts stay those of memory, by two facts.  A label is grouped by its bytes, or as a whole
-number, so that rows of one group are equal to every encoder.  And the SQL of a grid consists of
-comparisons, conversions of numbers of 64 bits and +, -, *, / and roots of floats, each of which
-IEEE 754 rounds in one way.  Columns of other types are streamed.
-
-**Groups.**  Rows are split by public groups: counts by group and cell, one pass over the data.
-
-**Parallel composition.**  A row belongs to one group at most, so adding or removing one changes the
-counts of one group.  If every group's counts go through an ε-DP release of their own, all of them
-together are ε-DP under add/remove-row.  Where everyone's group is public and fixed and one value is
-replaced, again one group changes: ε-DP under replace-one, with releases that are so.  A replacement
-that may change the group as well is a row less in one group and one more in another: 2ε.
-
-Rows by group and number, where no grid says which numbers there are.
-
-Questions about ranks need the order of the numbers and how often each occurs, nothing else.  Memory
-and files are counted batch by batch, so that only different numbers are kept; engines group rows by
-themselves; of persons (`dampen.data.units`) the weights are counted.  A number is the nearest float
-of its cell; rows of groups that are not listed are dropped.
-
-Labels of nodes: one column of them as an array, and their positions in a public node set.
-
-Every label has a public outcome.  It means the node that it equals; or else, text that reads as a
-whole number means that number (`"007"` the node 7), and a whole number the node that is its text (7
-the node `"7"`).  Whatever else there is means no node: what is missing, a fraction, True and False,
-text that cannot be decoded, a label that is not among the nodes.  Nothing here raises an error.
+- `Keyed`: counting by keys: the part of a row that a question needs, as an engine can compute it.
+- `Grouping`: rows split by public groups: counts by group and cell, one pass over the data.
+- `ValueCounts`, `ValueCells`: rows by group and number, where no grid says which numbers there are.
+- `Numbering`: labels of nodes: one column of them as an array, and their positions in a public node
+  set.
 """
 
 import math
@@ -155,6 +129,16 @@ Key: TypeAlias = LabelKey | GridKey | NumberKey
 class Keyed:
     """The cells of rows, by way of the keys of columns; a `CellOf`.
 
+    A cell is a public function of a row.  Often it is one of *keys*: of a label, and of the cell of
+    a number on a public grid.  An engine that computes keys by itself groups rows by them, and the
+    product's own encoders see every different combination once, with its number of rows: one GROUP
+    BY in place of a stream of all rows.
+
+    The counts stay those of memory, by two facts.  A label is grouped by its bytes, or as a whole
+    number, so that rows of one group are equal to every encoder.  And the SQL of a grid consists of
+    comparisons, conversions of numbers of 64 bits and +, -, *, / and roots of floats, each of which
+    IEEE 754 rounds in one way.  Columns of other types are streamed.
+
     Attributes:
         keys: of the columns by their names.
         cells: of a batch of keys; it may overwrite what it is given.
@@ -217,7 +201,7 @@ def cell_between(first: int, stride: int, unit: int, count: int, last: float) ->
 
 
 def end_cell(lower: float, upper: float, count: int) -> GridSql:
-    """One of `count` cells, narrow at both ends: the operations of `percentiles.two_stages`."""
+    """One of `count` cells, narrow at both ends, as in `percentile.methods.TwoStages`."""
     share = f"({{x}} - {_double(lower)}) / {_double(upper - lower)}"
     r = f"sqrt(sqrt({share}))"
     rest = f"sqrt(sqrt({_double(1)} - {share}))"
@@ -253,6 +237,13 @@ class Grouping:
 
     `MISSING` and `OTHER` among them are groups of rows without a group, and of all other groups.
     Where several columns make a group, each group is a tuple with one label of each.
+
+    **Parallel composition.**  A row belongs to one group at most, so adding or removing one changes
+    the counts of one group.  If every group's counts go through an ε-DP release of their own, all
+    of them together are ε-DP under add/remove-row.  Where everyone's group is public and fixed and
+    one value is replaced, again one group changes: ε-DP under replace-one, with releases that are
+    so.  A replacement that may change the group as well is a row less in one group and one more in
+    another: 2ε.
 
     Raises:
         ParameterError: if it is no list, is empty or names a group twice.
@@ -451,6 +442,11 @@ FEW_GROUPS = 64
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ValueCounts:
     """Every group and number once, by group, then number; private.
+
+    Questions about ranks need the order of the numbers and how often each occurs, nothing else.
+    Memory and files are counted batch by batch, so that only different numbers are kept; engines
+    group rows by themselves; of persons (`dampen.data.units`) the weights are counted.  A number is
+    the nearest float of its cell; rows of groups that are not listed are dropped.
 
     Attributes:
         group: the place of the group in the public list; 0 if there are no groups.
@@ -676,7 +672,14 @@ def joined(pieces: Sequence[Labels]) -> Labels:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Numbering:
-    """The position of labels in `nodes`, for one column after another."""
+    """The position of labels in `nodes`, for one column after another.
+
+    Every label has a public outcome.  It means the node that it equals; or else, text that reads as
+    a whole number means that number (`"007"` the node 7), and a whole number the node that is its
+    text (7 the node `"7"`).  Whatever else there is means no node: what is missing, a fraction,
+    True and False, text that cannot be decoded, a label that is not among the nodes.  Nothing here
+    raises an error.
+    """
 
     nodes: Sequence[Hashable]
 

@@ -12,8 +12,7 @@ nobody listed, a cell is written as every other one that equals it (`as_keys`). 
 than 3,000 digits, a moment beyond the calendar of Python and an object of a class of its own are
 missing there.
 
-Dates, times, durations and truth values as numbers, so that questions about numbers hold them.
-
+**Dates, times, durations and truth values are numbers**, so that questions about numbers hold them.
 A column whose declared type is one of these is read as numbers: days since 1970-01-01 for dates and
 times, seconds for durations, 0 and 1 for truth values.  Bounds are written the same way
 (`as_bound`).  Where no type is declared, as in CSV, a bound that is a date says that the column

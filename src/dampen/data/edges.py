@@ -12,9 +12,10 @@ No content of an edge list is an error.  A row that does not join two of the nod
 with a missing, an unreadable or an unknown end, whatever that end is (`dampen.data.cells`).  So
 it has no say in what becomes of any other row.
 
-Graphs from files: separated text, gzip or not, JSON lines, Parquet, and npz with src, dst and n.
+**Graphs from files** (`open_edge_file`): separated text, gzip or not, JSON lines, Parquet, and npz
+with src, dst and n.
 
-Text: two columns, separated by a comma, a semicolon, a tab or blanks; with or without a header;
+**Text**: two columns, separated by a comma, a semicolon, a tab or blanks; with or without a header;
 lines that begin with # or % are comments.  More columns need a header that names the ends.
 
 Opening looks at the beginning of a file for its *form*, which is public: the header, or else how

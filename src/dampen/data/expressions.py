@@ -1,6 +1,11 @@
 """Conditions and formulas over the columns of one row: `where="age >= 65 and ward == 'A'"`.
 
-A small language of its own, read by a recursive descent and never handed to Python:
+- `parse_condition`, `parse_formula`: the language.
+- `filtered`, `derived`: views of an opened table: some of its rows (`where=`), or one more column
+  (a formula).
+- `condition_sql`: a condition as SQL, where an engine surely keeps the same rows as Python does.
+
+**The language** is one of its own, read by a recursive descent and never handed to Python:
 
     condition   = conjunction { "or" conjunction }
     conjunction = negation { "and" negation }
@@ -29,25 +34,13 @@ is compared with text, and as numbers if it is compared with numbers or calculat
 count in days since 1970; a text that is compared with a column of dates is read as one.  An empty
 text is missing.  Words such as `and` may be written in capitals.
 
-Views of an opened table: some of its rows (`where=`), or one more column (a formula).
-
-Both are `Opened` themselves, so that questions need not know of them.  What they add is a public
-function of one row, worked out where the rows are read, after the
-charge.  The number of rows that a filter keeps is private: a filtered table has no public `rows`.
+**Views** (`FilteredTable`, `DerivedTable`) are `Opened` themselves, so that questions need not know
+of them.  What they add is a public function of one row, worked out where the rows are read, after
+the charge.  The number of rows that a filter keeps is private: a filtered table has no public
+`rows`.
 
 An engine that can filter by itself does so (`Filters`), where its SQL surely keeps the same rows
-(`dampen.data.expressions`); else rows are filtered as they come.
-
-A condition as SQL, where an engine surely keeps the same rows as Python does.
-
-Only comparisons of columns with literals and with columns are handed over, never arithmetic:
-engines differ in what they do about overflow and division by zero.  Three facts make the rest
-equal.  Numbers are compared as doubles, and NaN, which engines call equal to itself, is made null
-first.  Text is compared by its bytes in UTF-8, whose order is that of code points.  And a
-comparison with null is false, not unknown, so that `not` means the same.
-
-What is not surely equal, such as a column of another type, gives no SQL: those rows are filtered as
-they come.
+(`condition_sql`); else rows are filtered as they come.
 """
 
 import operator
@@ -1150,7 +1143,17 @@ class _NoSql(Exception):
 
 
 def condition_sql(condition: Expression, fields: Sequence[Field], terms: SqlTerms) -> str | None:
-    """A fitted condition as SQL that is true or false, never null; None where that is not sure."""
+    """A fitted condition as SQL that is true or false, never null; None where that is not sure.
+
+    Only comparisons of columns with literals and with columns are handed over, never arithmetic:
+    engines differ in what they do about overflow and division by zero.  Three facts make the rest
+    equal.  Numbers are compared as doubles, and NaN, which engines call equal to itself, is made
+    null first.  Text is compared by its bytes in UTF-8, whose order is that of code points.  And a
+    comparison with null is false, not unknown, so that `not` means the same.
+
+    What is not surely equal, such as a column of another type, gives no SQL: those rows are
+    filtered as they come.
+    """
     writer = _Writer({field.name: field for field in fields}, condition, terms)
     try:
         return writer.condition(condition.node)

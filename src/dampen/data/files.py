@@ -1,23 +1,21 @@
 """Tables in files: CSV, TSV, JSON lines (gzip or bz2 or not, or a pipe), Parquet, Feather.
 
+- `open_file`: a table, by its header or its schema.
+- `open_bytes`: the bytes of a file, a pipe or standard input, packed or not; a pipe is read once.
+- `CsvRows`, `json_rows`: rows of CSV and JSON lines, block by block, whatever they hold.
+
 `open_file` looks at the header or the schema alone: everything it can find wrong is a
 `ParameterError`.  Rows are read afterwards, in a stream of batches, so that a large file is never
-held in memory.  No content of a row makes that fail (see below); what the machine
-cannot read is a `DataError`, which quotes nothing.
+held in memory.  No content of a row makes that fail; what the machine cannot read is a `DataError`,
+which quotes nothing.
 
 CSV means: UTF-8 with or without a byte order mark, one header line, cells separated by comma,
 semicolon or tab (the most frequent of them in the header), double quotes, any line ends.
 
 Limits: a first line of 1 MiB, and those of packed files.
 
-Bytes of a file, a pipe or standard input, packed or not; a pipe is read once.
-
-The beginning may be looked at before a charge, for the form of a file and its header; `open` gives
-everything from the beginning.
-
-Rows of CSV and JSON lines, block by block, whatever they hold: no content makes reading fail.
-
-Every row has an outcome that follows from the row alone:
+**Rows of CSV and JSON lines**: no content makes reading fail.  Every row has an outcome that
+follows from the row alone:
 
 - A row of CSV whose cells are too few or too many, or whose quotes are broken, and a line of JSON
   that is not an object, are rows without cells: all their cells are missing.  They keep their
@@ -28,11 +26,6 @@ Every row has an outcome that follows from the row alone:
 
 Arrow reads a block where it can.  Where it cannot, or is not installed, Python reads the block, by
 the same rules: `tests/data/test_text_rows.py` compares the two.  Without Arrow texts come as lists.
-
-A cell of CSV is quoted from its first character to a quote that a separator, blanks or the end of
-the line follow.  If a quoted cell does not end like that, or goes on for 2^20
-characters without a quote, its *line* is a
-row without cells and reading goes on with the next line.  Quotes inside other cells mean nothing.
 """
 
 import bz2
@@ -97,6 +90,9 @@ BROKEN = (OSError, EOFError, zlib.error)
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bytes:
     """A file that was opened and not read beyond its beginning.
+
+    The beginning may be looked at before a charge, for the form of a file and its header; `open`
+    gives everything from the beginning.
 
     Attributes:
         title: what errors call it.
@@ -298,6 +294,11 @@ MOST_DIGITS = 300
 @dataclass(frozen=True)
 class CsvRows:
     """How the rows of a CSV file are read.
+
+    A cell of CSV is quoted from its first character to a quote that a separator, blanks or the end
+    of the line follow.  If a quoted cell does not end like that, or goes on for 2^20 characters
+    without a quote, its *line* is a row without cells and reading goes on with the next line.
+    Quotes inside other cells mean nothing.
 
     Attributes:
         separator: of cells, one character.

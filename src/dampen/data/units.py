@@ -147,7 +147,7 @@ class Weighing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Everyone weighs `quantum`, shared by their rows; see the theorem above.
+    """Everyone weighs `quantum`, shared by their rows; see the theorem of this module.
 
     Attributes:
         quantum: Q.
@@ -172,7 +172,7 @@ class Shares:
 def _shared(
     owner: IntArray, rows: Any, quantum: int, cap: int, shared_by: int | None = None
 ) -> Any:
-    """⌊Q C_j / R⌋ - ⌊Q C_{j-1} / R⌋ for every pair: see the theorem above."""
+    """⌊Q C_j / R⌋ - ⌊Q C_{j-1} / R⌋ for every pair: see the theorem of this module."""
     if len(rows) == 0:
         return rows
     first = _first_pairs(owner)

@@ -1,5 +1,10 @@
 """The budget ledger: stored budgets of ε, and the accounts that releases charge.
 
+- `Ledger`, `Account`: budgets in a file or on a server, and one of them.
+- `raise_to`, `cap`, `change_status`, `thaw`, `set_witness`, `note`: what a curator does to a
+  budget; each action is an entry, with who and when.
+- `verify`, `backup`, `restore`, `watch`: checking, copying and restoring a ledger.
+
 Guarantees, each with its test in `tests/ledger/`:
 
 - A charge that was granted is on disk, synchronised, before `charge` returns; only then may a
@@ -10,28 +15,14 @@ Guarantees, each with its test in `tests/ledger/`:
 - A refused charge takes nothing.  The refusal is recorded; repeats are counted (`state`).
 - A ledger that is not provably whole pays nothing: a broken log, a missing entry, a missing or
   later head (`log`, `storage.head_file`).
-- Of several copies of a ledger with a witness only one pays (`storage.witness`).
+- Of several copies of a ledger with a witness only one pays (`storage.head_file.Witness`).
 - One budget, one neighbour relation.  A release under another relation is converted where group
   privacy gives a number, and refused where it does not (`rules`).
 - Entries are never changed nor removed.
 
 Charges of a budget of ε add up (basic composition); those of a budget of (ε, δ) add up as ε or as
-ρ, whichever allows more (`zcdp`).  An ε-DP release is ε tanh(ε/2)-zCDP (`dampen.core.noise`), and
-that is the ρ of a charge unless the caller knows a smaller one.
-
-What a curator does to a budget: each action is an entry, with who and when.
-
-Checking, copying and restoring a ledger.
-
-The restore rule: charges that were made after a backup are not in it, and whoever restores it must
-not get them back. If a head is known, from the head file at the place or from the caller, and every
-head that is known is in the backup, nothing that was acknowledged is lost. Otherwise every budget
-is frozen until the curator says what was spent since (`Account.thaw(spent=...)`). The files that
-were at the place are kept, under another name.
-
-Opening a ledger reads the entries behind its last checkpoint. A process that lives long, such as a
-service, has the others verified beside its work (`watch`): in slices, on a connection of its own,
-so that no charge waits for it.
+ρ, whichever allows more (`dampen.core.zcdp`).  An ε-DP release is ε tanh(ε/2)-zCDP
+(`dampen.core.noise`), and that is the ρ of a charge unless the caller knows a smaller one.
 """
 
 import getpass
@@ -788,6 +779,12 @@ def restore(
 ) -> bool:
     """Replaces a damaged, missing or outdated ledger by a backup or a copy.
 
+    The restore rule: charges that were made after a backup are not in it, and whoever restores it
+    must not get them back. If a head is known, from the head file at the place or from the caller,
+    and every head that is known is in the backup, nothing that was acknowledged is lost. Otherwise
+    every budget is frozen until the curator says what was spent since (`Account.thaw(spent=...)`).
+    The files that were at the place are kept, under another name.
+
     Args:
         file: the backup; it may be the file at the place itself.
         ledger: the place.
@@ -906,5 +903,9 @@ def watch(ledger: Ledger, *, pause: float = 3600.0) -> Watch:
     """Verifies every entry now and then again `pause` seconds after each round.
 
     If an entry was edited or is missing, this process charges nothing more and shows no totals.
+
+    Opening a ledger reads the entries behind its last checkpoint. A process that lives long, such
+    as a service, has the others verified beside its work (`watch`): in slices, on a connection of
+    its own, so that no charge waits for it.
     """
     return Watch(ledger, pause)

@@ -1,5 +1,10 @@
 """What the entries of a ledger add up to: every budget with its limits and what was spent of it.
 
+- `State`: the state of a ledger; `saved` and `loaded` are for its checkpoints.
+- `Balance`: a budget as it stands: its limits (`Limit`), its status, what was spent (`Spent`) and
+  by whom.
+- `Refusals`: the refusals of a day, of which most are counted and not recorded.
+
 The state is a fold over the log: every total is what the entries add up to.  A process that opens a
 ledger begins with its last checkpoint, adds up the entries behind it, checking every digest on the
 way, and from then on only those that are new.
@@ -9,27 +14,6 @@ digest of a checkpoint is part of the chain: the head, which also lies in the he
 for the totals in the last one as it vouches for every entry.  An older entry that was edited cannot
 change a total; it is found when the whole log is verified (`verify`), where each checkpoint must
 be what the entries before it add up to.
-
-**Refusals** cost nothing, so an analyst without budget could fill a disk with them.  Those of one
-analyst, by one budget and for one reason, are alike.  Of those that are alike the first 10 of a day
-are recorded, then the 16th, the 32nd and so on; each entry says how many were not recorded since
-the last one (`repeats`).  So n refusals a day make at most 10 + log2(n) entries, and an audit sees
-who was refused, why, when it began and, within a factor of two, how often.  A process that ends
-forgets the repeats that it has not recorded yet.
-
-A budget as it stands: its limits, its status, what was spent and by whom.
-
-Sums of ε and of ρ are exact for all practical purposes, never too low, never too long.  A sum of
-fractions whose denominators have nothing in common grows by a denominator with each of them; a few
-hundred hostile charges would make every later sum slow.  A sum stays exact while the least common
-multiple of its denominators has at most 400 digits, which holds for any number of decimals, and for
-thirds, sevenths and their like; beyond, it is rounded *up* to a multiple of 10^-200.  The result
-depends on the order of the charges only, so everyone who adds up a ledger gets the same.
-
-**Charges with a δ.**  An (ε, δ)-DP release is δ-approximately ε²/2-zCDP; of such releases ρ adds up
-and δ adds up, and what is ρ-zCDP with a Σδ in all is (ε', δ' + Σδ)-DP for every δ' > 0 and the ε'
-that zCDP has at δ' (Bun and Steinke 2016, section 8).  So a budget of (ε, δ) covers what was spent
-if either Σε <= ε and Σδ <= δ, or Σδ < δ and ρ-zCDP gives at most ε at δ - Σδ.
 """
 
 import json
@@ -95,7 +79,16 @@ GRID = 10**200
 
 @dataclass(slots=True)
 class Total:
-    """A sum of fractions over a common denominator: a million additions take a second."""
+    """A sum of fractions over a common denominator: a million additions take a second.
+
+    Sums of ε and of ρ are exact for all practical purposes, never too low, never too long.  A sum
+    of fractions whose denominators have nothing in common grows by a denominator with each of them;
+    a few hundred hostile charges would make every later sum slow.  A sum stays exact while the
+    least common multiple of its denominators has at most 400 digits, which holds for any number of
+    decimals, and for thirds, sevenths and their like; beyond, it is rounded *up* to a multiple of
+    10^-200.  The result depends on the order of the charges only, so everyone who adds up a ledger
+    gets the same.
+    """
 
     numerator: int = 0
     denominator: int = 1
@@ -206,14 +199,20 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much may be spent: ε in all or, with δ, as much as ρ-zCDP allows; see `zcdp`."""
+    """How much may be spent: ε in all or, with δ, as much as ρ-zCDP allows (`core.zcdp`).
+
+    **Charges with a δ.**  An (ε, δ)-DP release is δ-approximately ε²/2-zCDP; of such releases ρ
+    adds up and δ adds up, and what is ρ-zCDP with a Σδ in all is (ε', δ' + Σδ)-DP for every δ' > 0
+    and the ε' that zCDP has at δ' (Bun and Steinke 2016, section 8).  So a budget of (ε, δ) covers
+    what was spent if either Σε <= ε and Σδ <= δ, or Σδ < δ and ρ-zCDP gives at most ε at δ - Σδ.
+    """
 
     epsilon: Fraction
     delta: Fraction | None = None
     rho: Fraction | None = None
 
     def covers(self, spent: Spent) -> bool:
-        """Whether so much may be spent; see the module for charges with a δ."""
+        """Whether so much may be spent; see the class for charges with a δ."""
         pure = spent.epsilon is not None and spent.epsilon <= self.epsilon
         if pure and spent.delta <= (self.delta or 0):
             return True
@@ -430,7 +429,15 @@ _Alike: TypeAlias = tuple[str, str, str]
 
 @dataclass(slots=True)
 class Refusals:
-    """How often was refused today, and how many of these refusals are in no entry."""
+    """How often was refused today, and how many of these refusals are in no entry.
+
+    Refusals cost nothing, so an analyst without budget could fill a disk with them.  Those of one
+    analyst, by one budget and for one reason, are alike.  Of those that are alike the first 10 of a
+    day are recorded, then the 16th, the 32nd and so on; each entry says how many were not recorded
+    since the last one (`repeats`).  So n refusals a day make at most 10 + log2(n) entries, and an
+    audit sees who was refused, why, when it began and, within a factor of two, how often.  A
+    process that ends forgets the repeats that it has not recorded yet.
+    """
 
     day: str = ""
     counts: dict[_Alike, int] = field(default_factory=dict)

@@ -1,46 +1,10 @@
-"""`keys`: which values do enough rows have, and how many rows?  Nobody needs to list the values.
+"""`keys` and public universes: values that nobody lists, because they are too many or not known.
 
-Add/remove one row.  Every value that occurs is a key with a count.  Its count gets truncated noise,
-and it is published if the noisy count exceeds a threshold: (ε, δ)-DP, by the theorem in
-`dampen.core.thresholds`, since a row has one key.  Values that no row has are never published, and
-the noise of a key does not depend on the others, so that the possible values need not be known.
-
-The published keys with their noisy counts are the release.  Sorting them, with equal counts in the
-order of their text, and keeping the largest k is post-processing.  Rows without a value, and with
-one that cannot be compared, have no key.
-
-**Persons.**  Where a column names the person a row belongs to, everyone weighs Q, shared by their
-different keys (`dampen.data.units`): a person moves all weights together by at most Q, and the
-threshold is that of Q steps of ε/Q each.  Released is weight / Q times the public cap: about the
-number of persons, where nobody has more keys than the cap.
-
-**Several columns.**  A key is then a tuple with one value of each column; a row in which one of
-them is missing has no key.
-
-**Counts near the threshold are biased upwards**: a key of few rows is published only if its noise
-is large.  `Release.interval` is conditional on being published (`ThresholdLaw`).
-
-Public universes: all values that are possible, too many to list.
-
-    dampen.most_frequent(words, categories=dampen.universe(words=12), epsilon=1)
-
-Add/remove one row.  The candidates are all N values of the universe; u(x, r) is the number of rows
-with the value r, which a row more can only raise, by 1, for one value.
-
-**Theorem.**  The exponential mechanism with P(r) proportional to exp(ε u(x, r)) is ε-DP.
-Proof.  A row more with the value r multiplies the weight of r by e^ε and changes no other, so the
-sum of all weights grows by a factor between 1 and e^ε: the probability of r grows by a factor
-between 1 and e^ε, and that of any other falls by a factor between 1 and e^-ε. ∎
-It has ε-bounded range, and so costs ε²/8 in zCDP.  k answers are k draws without replacement, at
-ε/k each.
-
-**The unseen values** have utility 0, all of them.  They are one candidate of weight N - s, where s
-values were seen: `dampen.core.sampling.weighted_best` draws it exactly as often as one of them.  If
-it wins, one of the unseen values is drawn uniformly, by its place among them.  So the law is that
-of the whole universe, and the work grows with the values that occur.
-
-**How many rows it takes.**  The most frequent value is named with probability 0.9 if it leads by
-(ln N + ln 9) / ε rows: 25 for the addresses of IPv4 and 42 for words of up to 12 letters, at ε = 1.
+- `KeysMethod`: which values do enough rows have, and how many rows?  Nobody needs to list the
+  values.
+- `RootMethod`, `EitherMethod`: the same for persons who may have many values.
+- `UniverseMethod`: the most frequent one of a public universe: all values that are possible, too
+  many to list.
 """
 
 from collections import Counter
@@ -228,6 +192,27 @@ class Sharing:
 @dataclass(frozen=True)
 class KeysMethod:
     """Truncated noise and a threshold.
+
+    Add/remove one row.  Every value that occurs is a key with a count.  Its count gets truncated
+    noise, and it is published if the noisy count exceeds a threshold: (ε, δ)-DP, by the theorem in
+    `dampen.core.thresholds`, since a row has one key.  Values that no row has are never published,
+    and the noise of a key does not depend on the others, so that the possible values need not be
+    known.
+
+    The published keys with their noisy counts are the release.  Sorting them, with equal counts in
+    the order of their text, and keeping the largest k is post-processing.  Rows without a value,
+    and with one that cannot be compared, have no key.
+
+    **Persons.**  Where a column names the person a row belongs to, everyone weighs Q, shared by
+    their different keys (`dampen.data.units`): a person moves all weights together by at most Q,
+    and the threshold is that of Q steps of ε/Q each.  Released is weight / Q times the public cap:
+    about the number of persons, where nobody has more keys than the cap.
+
+    **Several columns.**  A key is then a tuple with one value of each column; a row in which one of
+    them is missing has no key.
+
+    **Counts near the threshold are biased upwards**: a key of few rows is published only if its
+    noise is large.  `Release.interval` is conditional on being published (`ThresholdLaw`).
 
     Attributes:
         query: what is asked, for the ledger.
@@ -1027,6 +1012,27 @@ def universe(
 @dataclass(frozen=True)
 class UniverseMethod:
     """The exponential mechanism on a whole universe.
+
+        dampen.most_frequent(words, categories=dampen.universe(words=12), epsilon=1)
+
+    Add/remove one row.  The candidates are all N values of the universe; u(x, r) is the number of
+    rows with the value r, which a row more can only raise, by 1, for one value.
+
+    **Theorem.**  The exponential mechanism with P(r) proportional to exp(ε u(x, r)) is ε-DP.
+    Proof.  A row more with the value r multiplies the weight of r by e^ε and changes no other, so
+    the sum of all weights grows by a factor between 1 and e^ε: the probability of r grows by a
+    factor between 1 and e^ε, and that of any other falls by a factor between 1 and e^-ε. ∎
+    It has ε-bounded range, and so costs ε²/8 in zCDP.  k answers are k draws without replacement,
+    at ε/k each.
+
+    **The unseen values** have utility 0, all of them.  They are one candidate of weight N - s,
+    where s values were seen: `dampen.core.sampling.weighted_best` draws it exactly as often as one
+    of them.  If it wins, one of the unseen values is drawn uniformly, by its place among them.  So
+    the law is that of the whole universe, and the work grows with the values that occur.
+
+    **How many rows it takes.**  The most frequent value is named with probability 0.9 if it leads
+    by (ln N + ln 9) / ε rows: 25 for the addresses of IPv4 and 42 for words of up to 12 letters, at
+    ε = 1.
 
     Attributes:
         query: what is asked, for the ledger.

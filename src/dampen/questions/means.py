@@ -1,70 +1,20 @@
-"""How much: `total` and `mean` of numbers, in all or in every group, with exact intervals.
+"""How much: `total` and `mean` of numbers, and a range of the numbers where nobody states one.
+
+- `TotalMethod`, `MeanMethod`: totals and means, in all or in every group, with exact intervals.
+- `PublicSizeMethod`: the same where the number of rows is public.
+- `RangeMethod`: a range that holds nearly all values of a column, where nobody knows its ends: for
+  sums of them.
 
 Add/remove one row.  Values are moved to the nearest point of a public grid lower, lower + step,
 ..., upper; rows without a value are left out.  A group is a cell: a row belongs to one at most, so
 that one ε pays for all groups.
-
-**Total.**  T = Σ v is a whole number of units, where the unit divides lower and step.  A row
-changes the total of one group by one v, |v| <= Δ = max(|lower|, |upper|).  **Theorem.**  T + unit Z
-for an integer Z with P(z) proportional to exp(-ε |z| unit / Δ) is ε-DP: the law of a sum that moves
-by d units changes by a factor of at most exp(ε d unit / Δ) <= e^ε.  ∎
-
-**Mean.**  Two sums, in steps: A = Σ (v - lower) / step and B = Σ (upper - v) / step.  With
-m = (upper - lower) / step a row at cell c changes (A, B) by (c, m - c), which has the 1-norm m
-whatever c is.  **Theorem.**  (A + Z_1, B + Z_2) with independent integers,
-P(z) proportional to exp(-ε |z| / m), is ε-DP.  Proof.  As for counts: the ratio of the
-probabilities of an outcome is at most exp(ε |(A, B) - (A', B')|₁ / m) <= e^ε.  ∎
-
-From them come the noisy number of rows n = (A + B) / m, and the noisy sum of v - middle,
-step (A - B) / 2.  Their variances are 4 / ε² and (upper - lower)² / ε²: half of those of the same
-two numbers with ε/2 each, because the set of all changes of (Σ (v - middle), n) by one row is a
-parallelogram, and this noise is shaped like it.  The mean is
-lower + (upper - lower) A⁺ / (A⁺ + B⁺), which is always in the range, and its middle where both are
-0.
 
 Where the number of rows is public, `PublicSizeMethod` has the theorem for replaced rows; for
 persons `dampen.data.units` has those of weights and amounts.
 
 **In zCDP.**  A row changes a total by at most Δ and (A, B) by (c, m - c), whose 2-norm is at most
 m.  So discrete Gaussian noise of the scales Δ / √(2ρ) and m / √(2ρ) is ρ-zCDP, as for counts.
-
-A range that holds nearly all values of a column, where nobody knows its ends: for sums of them.
-
-Add/remove one row.  Four steps, each with a public share of ε.
-
-1. **Size**: which two decades hold the distances of most rows from 0, or from the lower end where
-   that is known?  Windows of two decades overlap, so that a row is in two of them; zeros are a
-   window of their own.  A window has a public weight w and the number u of its rows; one more
-   candidate, "too few rows", has the weight W of all of them and u = 14/ε₁.  One is drawn with
-   probability proportional to w exp(ε₁ u).
-2. **Centre** c: the median among all decimals up to that size (`questions.percentile.unbounded`),
-   ε₂-DP.  It is not needed where the lower end of the range is known, from which distances are
-   measured; nor for totals, which are measured from 0, since what a row adds to a total is its
-   distance from 0.
-3. **Radius**: rows by their distance from c in classes that end at 1, 2 and 5 times the powers of
-   ten, below c and above it.  A row is in one class.  With discrete Laplace noise of scale 1/ε₃ all
-   counts are ε₃-DP (`dampen.questions.counts`), and both ends are computed from them by
-   `radius_classes`.
-4. The question itself is asked with the range that was found.
-
-**Theorem.**  Steps 1 to 3 are (ε₁ + ε₂ + ε₃)-DP.  Proof.  A row more moves every u by 0 or 1, none
-downwards, and that of "too few rows" not at all.  So it multiplies w exp(ε₁ u) of every candidate,
-and their sum, by a factor from 1 to e^ε₁, and their ratio by one from e^-ε₁ to e^ε₁: step 1 is
-ε₁-DP, with an ε₁-bounded range.  The rest is adaptive composition.  ∎
-
-**Too few rows.**  A window without rows is drawn with a probability of at most e^-14 < 10^-6 for
-all of them together, whatever the data is: "too few rows" is e^14 times as likely.  So no range is
-absurd.  "Too few rows" is unlikely once most rows are in one window and n ε₁ exceeds 14 by some
-more: with a tenth of ε that is n ε >= 200.  Then, and only then, is the rest of ε charged.
-
-**Why not AboveThreshold.**  Asking for one radius after the other whether few rows lie outside
-(`dampen.core.thresholds`) fails where the noise of the threshold is large, because it is the
-same for all radii: the number of radii that are passed in vain has no mean, and the error grows
-beyond all bounds.  `dampen-studies run ranges` has the error of noisy classes on 28 columns.
-
-**The rule.**  A class with no rows has a noisy count above t / ε₃ with probability e^-t / 2, and a
-range that is j classes too wide costs 10^(j/3) times the error.  So a class counts only if its
-noisy count exceeds a number that grows with its distance from classes that surely have rows.
+Δ is that of `TotalMethod`; A, B, c and m are those of `MeanMethod`.
 """
 
 import math
@@ -312,7 +262,41 @@ class RangeQuestion:
 
 @dataclass(frozen=True)
 class RangeMethod:
-    """The size, the centre and the radius, with the theorem of this module."""
+    """The size, the centre and the radius of the rows.
+
+    Add/remove one row.  Four steps, each with a public share of ε.
+
+    1. **Size**: which two decades hold the distances of most rows from 0, or from the lower end
+       where that is known?  Windows of two decades overlap, so that a row is in two of them; zeros
+       are a window of their own.  A window has a public weight w and the number u of its rows; one
+       more candidate, "too few rows", has the weight W of all of them and u = 14/ε₁.  One is drawn
+       with probability proportional to w exp(ε₁ u).
+    2. **Centre** c: the median among all decimals up to that size
+       (`questions.percentile.unbounded`), ε₂-DP.  It is not needed where the lower end of the range
+       is known, from which distances are measured; nor for totals, which are measured from 0, since
+       what a row adds to a total is its distance from 0.
+    3. **Radius**: rows by their distance from c in classes that end at 1, 2 and 5 times the powers
+       of ten, below c and above it.  A row is in one class.  With discrete Laplace noise of scale
+       1/ε₃ all counts are ε₃-DP (`dampen.questions.counts`), and both ends are computed from them
+       by `radius_classes`.
+    4. The question itself is asked with the range that was found.
+
+    **Theorem.**  Steps 1 to 3 are (ε₁ + ε₂ + ε₃)-DP.  Proof.  A row more moves every u by 0 or 1,
+    none downwards, and that of "too few rows" not at all.  So it multiplies w exp(ε₁ u) of every
+    candidate, and their sum, by a factor from 1 to e^ε₁, and their ratio by one from e^-ε₁ to e^ε₁:
+    step 1 is ε₁-DP, with an ε₁-bounded range.  The rest is adaptive composition.  ∎
+
+    **Too few rows.**  A window without rows is drawn with a probability of at most e^-14 < 10^-6
+    for all of them together, whatever the data is: "too few rows" is e^14 times as likely.  So no
+    range is absurd.  "Too few rows" is unlikely once most rows are in one window and n ε₁ exceeds
+    14 by some more: with a tenth of ε that is n ε >= 200.  Then, and only then, is the rest of ε
+    charged.
+
+    **Why not AboveThreshold.**  Asking for one radius after the other whether few rows lie outside
+    (`dampen.core.thresholds`) fails where the noise of the threshold is large, because it is the
+    same for all radii: the number of radii that are passed in vain has no mean, and the error grows
+    beyond all bounds.  `dampen-studies run ranges` has the error of noisy classes on 28 columns.
+    """
 
     question: RangeQuestion
 
@@ -460,6 +444,10 @@ def radius_classes(scaled: FloatArray, size: int, usual: float = 1.0) -> tuple[i
     about the others: if it is the fullest one, it starts from the fullest of the others that lies
     near the usual distance, which is that of the centre from 0.  A side whose fullest class surely
     has rows ends where the same rule says so of this side alone, whose noise is smaller.
+
+    A class with no rows has a noisy count above t / ε₃ with probability e^-t / 2, and a range that
+    is j classes too wide costs 10^(j/3) times the error.  So a class counts only if its noisy count
+    exceeds a number that grows with its distance from classes that surely have rows.
 
     Args:
         scaled: of every class its noisy count times ε₃, below the centre and above it.
@@ -814,7 +802,12 @@ class Numbers:
 
 @dataclass(frozen=True)
 class TotalMethod:
-    """Integer noise on the total of every group, with the theorem of this module.
+    """Integer noise on the total of every group.
+
+    T = Σ v is a whole number of units, where the unit divides lower and step.  A row changes the
+    total of one group by one v, |v| <= Δ = max(|lower|, |upper|).  **Theorem.**  T + unit Z for an
+    integer Z with P(z) proportional to exp(-ε |z| unit / Δ) is ε-DP: the law of a sum that moves by
+    d units changes by a factor of at most exp(ε d unit / Δ) <= e^ε.  ∎
 
     Attributes:
         question: what is added up.
@@ -886,7 +879,19 @@ class TotalMethod:
 
 @dataclass(frozen=True)
 class MeanMethod:
-    """Integer noise on two sums of every group, with the theorem of this module.
+    """Integer noise on two sums of every group.
+
+    Two sums, in steps: A = Σ (v - lower) / step and B = Σ (upper - v) / step.  With
+    m = (upper - lower) / step a row at cell c changes (A, B) by (c, m - c), which has the 1-norm m
+    whatever c is.  **Theorem.**  (A + Z_1, B + Z_2) with independent integers, P(z) proportional to
+    exp(-ε |z| / m), is ε-DP.  Proof.  As for counts: the ratio of the probabilities of an outcome
+    is at most exp(ε |(A, B) - (A', B')|₁ / m) <= e^ε.  ∎
+
+    From them come the noisy number of rows n = (A + B) / m, and the noisy sum of v - middle, step
+    (A - B) / 2.  Their variances are 4 / ε² and (upper - lower)² / ε²: half of those of the same
+    two numbers with ε/2 each, because the set of all changes of (Σ (v - middle), n) by one row is a
+    parallelogram, and this noise is shaped like it.  The mean is lower + (upper - lower)
+    A⁺ / (A⁺ + B⁺), which is always in the range, and its middle where both are 0.
 
     Attributes:
         question: what is averaged.

@@ -1,18 +1,12 @@
 """How good an answer will be: from public facts alone, before anything is paid.
 
+- `Accuracy`: what every method states, and `by_lead`, `by_noise` and so on, which make its
+  sentences.
+- `lead`, `least_probability`, `likely_noise` and so on: the numbers behind them.
+
 Whether an answer is right depends on the data.  What does not: how far the best candidates must be
 ahead to be named with a given probability.  That *lead* is a function of the noise, of ε and of the
 number of candidates.
-
-**Theorem.**  Let k of m candidates have scores that are at least g above those of all the others,
-and add independent noise with distribution F to all scores.  The probability that these k are the
-answer is least when they are tied, and the others are tied, at a distance of exactly g.  (Raising
-one of the k or lowering one of the others, under the same noise, only helps.)  There it is
-
-    ∫ F(x)^(m-k) d(1 - (1 - F(x - g))^k)                      for one draw of noise,
-    Π over j = 1..k of P(one of j tied candidates beats m-k others)  for an answer at a time,
-
-which are sums or integrals of one variable, here to about 1e-9.
 
 Every method states its accuracy as an `Accuracy`: a number with a unit, bounded by what is
 possible, and whether the answer would be chance.  All sentences about accuracy are made here.
@@ -719,7 +713,19 @@ def even_distance(tiny: Selection, mechanism: Mechanism, *, epsilon: Fraction) -
 
 
 def least_probability(mechanism: Mechanism, *, m: int, k: int, g: float) -> float | None:
-    """The least probability that k candidates that lead by g are the answer; noise of scale 1."""
+    """The least probability that k candidates that lead by g are the answer; noise of scale 1.
+
+    **Theorem.**  Let k of m candidates have scores that are at least g above those of all the
+    others, and add independent noise with distribution F to all scores.  The probability that these
+    k are the answer is least when they are tied, and the others are tied, at a distance of exactly
+    g.  (Raising one of the k or lowering one of the others, under the same noise, only helps.)
+    There it is
+
+        ∫ F(x)^(m-k) d(1 - (1 - F(x - g))^k)                      for one draw of noise,
+        Π over j = 1..k of P(one of j tied candidates beats m-k others)  for an answer at a time,
+
+    which are sums or integrals of one variable, here to about 1e-9.
+    """
     law = _law(mechanism, m, k)
     return None if law is None else law.probability(g)
 

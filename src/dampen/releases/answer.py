@@ -1,5 +1,11 @@
 """From a question to a release: check, charge, look, draw.
 
+- `answer`: the private answer to a question, by the steps below; `expect` and `planned` stop before
+  the second one.
+- `release`: one private selection of a problem of your own, by a mechanism of the paper.
+- `rehearse`: how a question is answered on public data: several private answers beside the best
+  one.
+
     open (public facts) -> question checked against schema -> method chosen -> cost, accuracy
         -> pay -> look -> draw -> release
 
@@ -16,13 +22,6 @@ of them.  `planned` stops before step 2: price and accuracy cost nothing.
 A method may take steps 2 and 3 twice (`dampen.releases.method.Stepwise`): a first small charge pays
 for a first look, and the rest is charged only if what that look released says that it is worth it.
 A budget that cannot pay for both is not charged for the first one.
-
-How a question is answered on public data: several private answers beside the best one.
-
-It looks at the data without privacy: for public data, such as a made-up sample that has the shape
-of private data.  The best answer is the one at an ε at which noise does not matter.
-
-`release`: one private selection of a problem of your own, by a mechanism of the paper.
 """
 
 import math
@@ -535,6 +534,9 @@ def rehearse(
 ) -> Rehearsal:
     """Asks a question of public data several times.
 
+    It looks at the data without privacy: for public data, such as a made-up sample that has the
+    shape of private data.  The best answer is the one at an ε at which noise does not matter.
+
     Args:
         question: what is asked.
         source: public data, as `question.open` gave it.
@@ -699,7 +701,7 @@ def release(
     admissible for them.
 
     Args:
-        problem: public parameters only; see `dampen.selection.Problem`.
+        problem: public parameters only; see `dampen.Problem`.
         load: gives the private data; called after the charge, and only then.
         query: what the ledger records the charge under.
         epsilon: the privacy parameter, exact (see `dampen.epsilon`).

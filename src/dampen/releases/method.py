@@ -1,41 +1,12 @@
 """Methods: how a question is answered, and under which relation.
 
+- `Method`: what every method has; `Replacing` and `InOwnType` change one that there is.
+- `Stepwise`: a first look that may save the rest of the charge.
+- `InTwoSteps`: a share of ε finds what nobody stated, the rest answers.
+- `Measured`: the winner's own number beside its name, for a share of ε (`measure=`).
+
 A mechanism of the paper on a selection is one kind of method; reach, two rounds and joint draws are
 others.  A method holds public parameters alone.  Its module has the theorem.
-
-Questions in two steps: a share of ε finds what nobody stated, the rest answers.
-
-**Theorem.**  The first step releases groups with (ε₁, δ)-DP (`dampen.questions.keys`), or a range
-of values with ε₁-DP (`dampen.questions.means`).  The second one asks the question with them, as if
-they had been stated, with ε₂-DP.  Both together are (ε₁ + ε₂, δ)-DP, and δ-approximately
-(ρ₁ + ρ₂)-zCDP: adaptive composition, in which the second step may depend on what the first one
-released in any way.  ∎
-
-All public parameters are checked before the charge, with examples of what is not known yet.  What
-is charged for the second step is its price with the dearest of them: no answer of the first step
-may ask for a larger ρ.
-
-`measure=`: the winner's own number beside its name, for a share of ε.
-
-**Theorem.**  Let a method name winners with (1 - s) ε, and let a second method, which may look at
-the names, measure them with s ε.  Names and numbers together are ε-DP, by adaptive composition, and
-cost ρ₁ + ρ₂.  The numbers that the first method drew are not published: those of reach are not
-private.
-
-Groups are disjoint, so that s ε measures all k winners at once; persons share their weight among
-the winning groups.  One edge changes the degrees of
-two nodes by 1: noise of scale 1 / (s ε) measures one winner, of scale 2 / (s ε) several.  A record
-has a value of its own: noise of scale (upper - lower) / (s ε) measures all k.
-
-The usual share, a quarter, comes from the study `shares`: over its tables the name loses little of
-its probability to be right, and the number has four times the error that all of ε would buy.
-
-`Stepwise`: a first look that may save the rest of the charge.
-
-**Theorem.**  Let the first look release a number with ε₁-DP, and let a public rule decide from this
-number alone whether a second one, which is ε₂-DP, follows.  Both together are (ε₁ + ε₂)-DP, by
-adaptive composition; whether the second charge is made is post-processing of the first release, so
-that its presence in the ledger tells nothing more.  ∎
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -137,7 +108,13 @@ Rest: TypeAlias = Callable[[Entropy], Drawn]
 
 @runtime_checkable
 class Stepwise(Protocol):
-    """A method whose first look may show that the rest of its price need not be charged."""
+    """A method whose first look may show that the rest of its price need not be charged.
+
+    **Theorem.**  Let the first look release a number with ε₁-DP, and let a public rule decide from
+    this number alone whether a second one, which is ε₂-DP, follows.  Both together are
+    (ε₁ + ε₂)-DP, by adaptive composition; whether the second charge is made is post-processing of
+    the first release, so that its presence in the ledger tells nothing more.  ∎
+    """
 
     def first_cost(self, cost: Cost, /) -> Cost | None:
         """The part of its cost that pays for the first look; None if there is one look alone."""
@@ -321,6 +298,16 @@ class OfTypes(Protocol):
 class InTwoSteps:
     """The method of both steps, for the price that it was made for.
 
+    **Theorem.**  The first step releases groups with (ε₁, δ)-DP (`dampen.questions.keys`), or a
+    range of values with ε₁-DP (`dampen.questions.means`).  The second one asks the question with
+    them, as if they had been stated, with ε₂-DP.  Both together are (ε₁ + ε₂, δ)-DP, and
+    δ-approximately (ρ₁ + ρ₂)-zCDP: adaptive composition, in which the second step may depend on
+    what the first one released in any way.  ∎
+
+    All public parameters are checked before the charge, with examples of what is not known yet.
+    What is charged for the second step is its price with the dearest of them: no answer of the
+    first step may ask for a larger ρ.
+
     Attributes:
         finding: the first step.
         first: its plan.
@@ -426,6 +413,19 @@ def checked_share(share: Any) -> Fraction:
 @dataclass(frozen=True)
 class Measured:
     """A method that names winners, and one that measures them.
+
+    **Theorem.**  Let a method name winners with (1 - s) ε, and let a second method, which may look
+    at the names, measure them with s ε.  Names and numbers together are ε-DP, by adaptive
+    composition, and cost ρ₁ + ρ₂.  The numbers that the first method drew are not published: those
+    of reach are not private.
+
+    Groups are disjoint, so that s ε measures all k winners at once; persons share their weight
+    among the winning groups.  One edge changes the degrees of two nodes by 1: noise of scale
+    1 / (s ε) measures one winner, of scale 2 / (s ε) several.  A record has a value of its own:
+    noise of scale (upper - lower) / (s ε) measures all k.
+
+    The usual share, a quarter, comes from the study `shares`: over its tables the name loses little
+    of its probability to be right, and the number has four times the error that all of ε would buy.
 
     Attributes:
         method: names the winners.

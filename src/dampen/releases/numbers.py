@@ -1,5 +1,9 @@
 """Noisy numbers with the exact law of their noise, and the intervals that follow from it.
 
+- `Law`: the law of the noise in the numbers of a release, which gives their intervals.
+- `ranked`, `winner`: a ranking with its noisy counts, a winner with its margin.
+- `bars`, `plot`, `html_bars`: pictures of releases.  All of it is public.
+
 The noise of a release is public: its law is known before anything is drawn.  So an interval around
 a noisy number holds the true one with a stated probability, whatever the data is, and costs no
 privacy: it is a function of what was released.
@@ -7,50 +11,8 @@ privacy: it is a function of what was released.
 The true number is that of the rows as they were counted: with values moved to the public range and
 to the public grid, and rows without a value left out.
 
-Which category, and how much: a ranking with its noisy counts, a winner with its margin.
-
-Add/remove one row; c_i counts the rows of category i, and a row is in one category.  ε pays for
-names and numbers together.
-
-**Several (`ranked`).**  All noisy counts c + Z, with independent integers, P(z) proportional to
-exp(-ε |z|), are ε-DP (`dampen.questions.counts`), and with discrete Gaussian noise of variance
-1/(2ρ) they are ρ-zCDP, which is what ρ buys.  Their order, ties by a random order that knows
-nothing of the data, is computed from them: names cost nothing more, whatever k is.
-
-**One (`winner`).**  E_i are independent integers >= 0, P(e) proportional to exp(-ε e), and π is a
-random order.  Category i wins if c_i + E_i is the largest, ties by π.  The *margin* is
-
-    γ = c_i + E_i - max over j != i of (c_j + E_j + [π puts j before i]) >= 0.
-
-**Theorem.**  (i, γ) is ε-DP.  Proof.  It is enough to show it for every fixed π.  Let a = e^-ε and
-let M be the maximum above, of which E_i is no part.  With T = M + g - c_i,
-P(i, γ = g) = P(E_i = T) = (1-a) S, where S is the mean of a^T over T >= 0.
-
-*A row more of j != i.*  T becomes T or T + 1, so that S becomes at least a S.  And a noise of e
-then does what a noise of e + 1 did before, which has a times its probability: S becomes at most
-S / a.
-
-*A row more of i.*  Every T becomes T - 1.  With p(t) = P(T = t), S = Σ_{t >= 0} p(t) a^t becomes
-S' = Σ_{t >= 1} p(t) a^(t-1) <= S / a.  The other way round S <= S' / a says that
-p(0) <= (1 - a²) Σ_{t >= 1} p(t) a^(t-2), which follows from p(t) >= a^t p(0), since
-Σ_{t >= 1} a^(2t-2) = 1 / (1 - a²).  And p(t+1) >= a p(t): raise the noise of the first j that
-attains M by 1.  That costs a factor a, makes M larger by 1, and can be undone, for j alone attains
-it then.  ∎
-
-The proof needs a second category: a noisy count with E alone is never below the true one.  So one
-category alone has no margin.
-
-The plain gap c_i + E_i - max (c_j + E_j) with a fixed order of ties is *not* private: at a gap of 0
-who wins tells who is before whom, and it loses 2ε.
-
-**It is permute-and-flip.**  An exponential number is its whole part, which is E, and a fraction
-that is independent of it.  Counts are whole, so comparing c + exponential is comparing c + E, ties
-by independent fractions: a random order.  The name has exactly the law of `pf`.
-
-**Intervals.**  Where all E_j <= B, the lead L = c_i - max over j != i of c_j is between γ - B and
-γ + B + 1.  P(all E_j <= B) = (1 - a^(B+1))^m for m categories.  That holds for whoever wins.
-
-Pictures of releases: bars with their intervals, and quantile functions.  All of it is public.
+**Which category, and how much** (`ranked`, `winner`).  Add/remove one row; c_i counts the rows of
+category i, and a row is in one category.  ε pays for names and numbers together.
 """
 
 import math
@@ -204,7 +166,7 @@ class ShiftLaw:
 
 @dataclass(frozen=True, slots=True)
 class MarginLaw:
-    """A margin of a winner over all others: see `dampen.releases.numbers`.
+    """A margin of a winner over all others: see `winner`.
 
     **Theorem.**  Where the noise E_j of all candidates is at most B, the true lead is between
     margin - B and margin + B + 1.  P(all E_j <= B) = (1 - a^(B+1))^candidates, a = exp(-1/scale).
@@ -313,7 +275,7 @@ class RatioLaw:
 
 @dataclass(frozen=True, slots=True)
 class BracketLaw:
-    """A quantile whose interval was drawn with it, at one level: see `questions.groups.quantiles`.
+    """A quantile whose interval was drawn with it, at one level: see `questions.groups.statistics`.
 
     A number is {"value": the quantile, "low": one end, "high": the other}.
     """
@@ -335,7 +297,7 @@ class BracketLaw:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdLaw:
-    """A count of a key that was published: see `dampen.core.thresholds`.
+    """A count of a key that was published: see `dampen.core.thresholds.Threshold`.
 
     y = m + X for |X| <= B, P(x) proportional to exp(-ε |x|), and only y > B is seen, where B is
     T - 1 with the probability of the coin, else T.
@@ -629,7 +591,13 @@ class Winner:
 def ranked(
     counts: IntArray, k: int, epsilon: Fraction, entropy: Entropy, noise: IntegerNoise = LAPLACE
 ) -> Ranked:
-    """The k largest noisy counts, and all of them: ε-DP, or ε²/2-zCDP with Gaussian noise."""
+    """The k largest noisy counts, and all of them: ε-DP, or ε²/2-zCDP with Gaussian noise.
+
+    All noisy counts c + Z, with independent integers, P(z) proportional to exp(-ε |z|), are ε-DP
+    (`dampen.questions.counts`), and with discrete Gaussian noise of variance 1/(2ρ) they are
+    ρ-zCDP, which is what ρ buys.  Their order, ties by a random order that knows nothing of the
+    data, is computed from them: names cost nothing more, whatever k is.
+    """
     noisy: IntArray = counts + drawn_noise(noise, 1 / epsilon, len(counts), entropy)
     return Ranked(largest(noisy, k, entropy), noisy)
 
@@ -641,7 +609,42 @@ def largest(noisy: IntArray, k: int, entropy: Entropy) -> list[int]:
 
 
 def winner(counts: IntArray, epsilon: Fraction, entropy: Entropy) -> Winner:
-    """The largest of two or more noisy counts by permute-and-flip, and its margin: ε-DP."""
+    """The largest of two or more noisy counts by permute-and-flip, and its margin: ε-DP.
+
+    E_i are independent integers >= 0, P(e) proportional to exp(-ε e), and π is a random order.
+    Category i wins if c_i + E_i is the largest, ties by π.  The *margin* is
+
+        γ = c_i + E_i - max over j != i of (c_j + E_j + [π puts j before i]) >= 0.
+
+    **Theorem.**  (i, γ) is ε-DP.  Proof.  It is enough to show it for every fixed π.  Let a = e^-ε
+    and let M be the maximum above, of which E_i is no part.  With T = M + g - c_i,
+    P(i, γ = g) = P(E_i = T) = (1-a) S, where S is the mean of a^T over T >= 0.
+
+    *A row more of j != i.*  T becomes T or T + 1, so that S becomes at least a S.  And a noise of e
+    then does what a noise of e + 1 did before, which has a times its probability: S becomes at most
+    S / a.
+
+    *A row more of i.*  Every T becomes T - 1.  With p(t) = P(T = t), S = Σ_{t >= 0} p(t) a^t
+    becomes S' = Σ_{t >= 1} p(t) a^(t-1) <= S / a.  The other way round S <= S' / a says that
+    p(0) <= (1 - a²) Σ_{t >= 1} p(t) a^(t-2), which follows from p(t) >= a^t p(0), since Σ_{t >= 1}
+    a^(2t-2) = 1 / (1 - a²).  And p(t+1) >= a p(t): raise the noise of the first j that attains M by
+    1.  That costs a factor a, makes M larger by 1, and can be undone, for j alone attains it then.
+    ∎
+
+    The proof needs a second category: a noisy count with E alone is never below the true one.  So
+    one category alone has no margin.
+
+    The plain gap c_i + E_i - max (c_j + E_j) with a fixed order of ties is *not* private: at a gap
+    of 0 who wins tells who is before whom, and it loses 2ε.
+
+    **It is permute-and-flip.**  An exponential number is its whole part, which is E, and a fraction
+    that is independent of it.  Counts are whole, so comparing c + exponential is comparing c + E,
+    ties by independent fractions: a random order.  The name has exactly the law of `pf`.
+
+    **Intervals.**  Where all E_j <= B, the lead L = c_i - max over j != i of c_j is between γ - B
+    and γ + B + 1.  P(all E_j <= B) = (1 - a^(B+1))^m for m categories.  That holds for whoever
+    wins.
+    """
     noisy: IntArray = counts + geometric(1 / epsilon, len(counts), entropy)
     return margin(noisy, random_order(len(counts), entropy))
 

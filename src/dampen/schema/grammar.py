@@ -1,5 +1,11 @@
 """The grammar of `dampen.toml`: data sets, their public facts and who pays for them.
 
+- `load_file`, `parse_schema`, `format_schema`: the grammar that stands below.
+- `updated`: the grammars of 0.2, which are read with a warning.
+- `read_table`: the one reader of TOML: tables become frozen dataclasses, driven by their types.
+- `draft_data`: a first `[[data]]` for a table, every fact of which the curator still has to
+  confirm.
+
     ledger = "ledger.sqlite3"        # where the budgets are; relative to this file
     registered-only = true           # data that is not listed here may not be asked at all
 
@@ -33,28 +39,6 @@
 
 For `dampen serve` a data set may have `questions`, `analysts`, `sample` and `table`, and the file a
 table `[service]`.
-
-**The grammars of 0.2** are read with a warning, rewritten as today's before they are read.
-
-`[data.public]` of `dampen.toml`: its keys stand under `[[data]]` itself now, and a column of public
-names says `names` in place of `label`.  `schema.toml` of models: `rows`, `[columns.X]` with
-`bins = [lower, upper, count]`, and the classes under `[target]`; it is a `[[data]]` now, and the
-classes are the values of the target column.
-
-The one reader of TOML: tables become frozen dataclasses, driven by their types.
-
-A key is the name of a field, with `-` for `_`.  A field whose metadata says `inline` takes its keys
-from the same table.  A field that is one of several dataclasses becomes the one that knows most of
-the keys; a list in the place of a table is the first field of the one that begins with a list.
-Dataclasses check their own values and raise `ParameterError`; the reader adds the place.
-
-Every error is one line that names the key, the place and what was expected.
-
-A first `[[data]]` for a table, every fact of which the curator still has to confirm.
-
-From the header alone it states no fact about any row: each column is a line to fill in.  With
-`look` ranges and lists are read off the data, and each of them is marked: whoever keeps such a line
-publishes what it says.
 """
 
 import json
@@ -171,6 +155,14 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
 
 def read_table(kind: type[T], content: object, place: Place) -> T:
     """A dataclass from what a table holds.
+
+    A key is the name of a field, with `-` for `_`.  A field whose metadata says `inline` takes its
+    keys from the same table.  A field that is one of several dataclasses becomes the one that knows
+    most of the keys; a list in the place of a table is the first field of the one that begins with
+    a list.  Dataclasses check their own values and raise `ParameterError`; the reader adds the
+    place.
+
+    Every error is one line that names the key, the place and what was expected.
 
     Raises:
         ParameterError: if a key is unknown or missing, or holds what it cannot hold.
@@ -392,6 +384,13 @@ SCHEMA = (
 
 def updated(content: dict[str, Any], name: str, target: str | None = None) -> dict[str, Any]:
     """What a file holds, in the grammar of today; warns if it was in another.
+
+    The grammars of 0.2 are rewritten as today's before they are read.
+
+    `[data.public]` of `dampen.toml`: its keys stand under `[[data]]` itself now, and a column of
+    public names says `names` in place of `label`.  `schema.toml` of models: `rows`, `[columns.X]`
+    with `bins = [lower, upper, count]`, and the classes under `[target]`; it is a `[[data]]` now,
+    and the classes are the values of the target column.
 
     Args:
         content: what the file holds, unchecked.
@@ -714,6 +713,10 @@ DATES = "{ dates = true }    # or { lower = 2024-01-01, upper = 2025-12-31 }, th
 
 def draft_data(data: Any, *, file: str, name: str, look: bool = False, header: bool = False) -> str:
     """The text of a draft.
+
+    From the header alone it states no fact about any row: each column is a line to fill in.  With
+    `look` ranges and lists are read off the data, and each of them is marked: whoever keeps such a
+    line publishes what it says.
 
     Args:
         data: any table (see `dampen.data`).

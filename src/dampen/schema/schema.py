@@ -2,7 +2,8 @@
 
 Write them from what is known without looking at the data: whatever stands in a schema is shown.
 
-The public facts of one column: numbers in a range, listed values, or public names of the rows.
+**The public facts of one column** (`Numbers`, `Categories`, `Names`): numbers in a range, listed
+values, or public names of the rows.
 
     days = { lower = 0, upper = 90, step = 1, bins = 10 }
     age = { edges = [0, 18, 65, 120] }

@@ -1,4 +1,4 @@
-"""The service over HTTP.
+"""The service over HTTP: its requests, and how it starts and stops.
 
 | request | gives |
 |---|---|
@@ -15,11 +15,6 @@ What curators may do besides is in `dampen.service.curator`.
 
 A question that takes longer than the service is patient for goes on: its answer is among the
 caller's releases when it is ready.
-
-Starting and stopping a service.
-
-A stop (SIGTERM, Ctrl-C) takes no new questions, finishes those that were begun, and ends; what was
-charged and could not be finished within a minute stands in the ledger.
 """
 
 import asyncio
@@ -393,6 +388,9 @@ def run(
     made: Callable[[Service], Middleware] = application,
 ) -> None:
     """Runs the service until it is stopped.
+
+    A stop (SIGTERM, Ctrl-C) takes no new questions, finishes those that were begun, and ends; what
+    was charged and could not be finished within a minute stands in the ledger.
 
     Args:
         path: of the configuration.

@@ -1,18 +1,7 @@
-"""The cache of a service: counts of rows by public cells, so that rows are read once.
+"""What a service keeps to answer sooner: counts of rows, and how questions fare on public samples.
 
-A histogram is private, as the rows are; it never leaves the process.  What a question draws from it
-is what it would draw from the rows: `Opened.counts` is a function of the rows and of the public
-cells alone.  The key names both: the state of the rows, and what the cells are a function of
-(`Keyed.of`).  Cells that do not say what they are a function of are counted anew every time.
-
-Several questions may wait for one histogram, each with a clock of its own: together they would tell
-to a hair when it was ready.  So it is given to all of them, its maker too, at a public step of time
-after it was begun.
-
-How a question is answered on a public sample, if the curator registered one.
-
-Nothing here looks at private data, so it costs nothing.  What a public sample says is told apart
-from the accuracy of the question: it speaks of the sample.
+- `Cache`: counts of rows by public cells, so that rows are read once.
+- `Samples`: how a question is answered on a public sample, if the curator registered one.
 """
 
 import json
@@ -47,6 +36,16 @@ MOST_BYTES = 256 * 2**20
 @dataclass
 class Cache:
     """The histograms of one data set, as of one state of its rows; those not used go first.
+
+    A histogram is private, as the rows are; it never leaves the process.  What a question draws
+    from it is what it would draw from the rows: `Opened.counts` is a function of the rows and of
+    the public cells alone.  The key names both: the state of the rows, and what the cells are a
+    function of (`Keyed.of`).  Cells that do not say what they are a function of are counted anew
+    every time.
+
+    Several questions may wait for one histogram, each with a clock of its own: together they would
+    tell to a hair when it was ready.  So it is given to all of them, its maker too, at a public
+    step of time after it was begun.
 
     Attributes:
         source: where the rows are.
@@ -148,7 +147,11 @@ MOST_KEPT = 1000
 
 @dataclass
 class Samples:
-    """The public samples of data sets, by name, and what was found on them."""
+    """The public samples of data sets, by name, and what was found on them.
+
+    Nothing here looks at private data, so it costs nothing.  What a public sample says is told
+    apart from the accuracy of the question: it speaks of the sample.
+    """
 
     _caches: Mapping[str, Cache]
     _found: dict[str, dict[str, Any]] = field(default_factory=dict)

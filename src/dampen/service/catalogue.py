@@ -1,11 +1,10 @@
 """The catalogue: data sets, budgets, releases and, for curators, all activity.
 
+- `Catalogue`: the data sets of a service, who may ask them, and what was asked.
+- `History`: what was charged and released, followed entry by entry from the ledger, the only truth
+  about it.
+
 Everything here is public or the caller's own.  Nothing is charged and no row is read.
-
-What was charged and released, followed entry by entry from the ledger, the only truth about it.
-
-Several services may share a ledger: each sees the releases of the others at its next look.  Short
-answers are held in memory, the others, and the oldest, are read from the ledger again.
 """
 
 import json
@@ -63,7 +62,11 @@ class Record:
 
 @dataclass
 class History:
-    """The charges of a ledger, by id, by analyst and by question."""
+    """The charges of a ledger, by id, by analyst and by question.
+
+    Several services may share a ledger: each sees the releases of the others at its next look.
+    Short answers are held in memory, the others, and the oldest, are read from the ledger again.
+    """
 
     ledger: Ledger
     refusals: dict[str, int] = field(default_factory=dict)

@@ -12,7 +12,7 @@
     register-from = ["data"]       # directories whose files curators may register on the page
     show-check = "local"           # who sees exact counts: curators on this machine; or "always"
 
-Where the rows of a data set are: a file, a table of PostgreSQL, a table of Spark.
+**Where the rows of a data set are** (`Source`): a file, a table of PostgreSQL, a table of Spark.
 
     files = ["salaries.csv"]                              # or a DuckDB or SQLite file
     tables = ["postgresql://reader@hr.example.org/staff"] # psycopg: dampen[postgres]

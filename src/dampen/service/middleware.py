@@ -1,4 +1,10 @@
-"""The checks of every request, and the headers of every response.
+"""The checks and the headers of every request, and when its answer leaves.
+
+- `Middleware`: the checks of every request, and the headers of every response.
+- `Rate`, `Turns`: how much one caller may do at a time, and whose turn it is.
+- `Pace`: when answers leave.
+
+What is checked, and what is sent:
 
 - The host must be one that the service is known by, so that no other name can be made to lead here.
 - A request that changes something, and says where it comes from, must come from this very service:
@@ -8,18 +14,6 @@
 - Headers as OWASP asks; nothing is stored by browsers or proxies, no other site is loaded.
 - One line of JSON per request: when, what, who, status.  No query, no body, no address, no exact
   duration: what is not written cannot leak.
-
-How much one caller may do at a time, whose turn it is, and when answers leave.
-
-**Pace.**  How long an answer takes may depend on the data.  An answer therefore leaves at a
-multiple of a public step after its charge, and not before the number of steps that the slowest data
-takes for its class of question (`questions.least_steps`).  Beyond it an observer learns a number of
-steps and nothing finer.  Two data sets that differ in one row take nearly the same time: they are
-told apart only if a step ends between the two, which for a difference of a microsecond and a step
-of a quarter of a second happens once in 250,000 times.
-
-**Turns.**  Who asks much waits behind those who ask little: of what waits, one of each caller is
-taken, then the next of each.
 """
 
 import asyncio
@@ -280,7 +274,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Public steps of time, in seconds, and a way to wait."""
+    """Public steps of time, in seconds, and a way to wait.
+
+    How long an answer takes may depend on the data.  An answer therefore leaves at a multiple of a
+    public step after its charge, and not before the number of steps that the slowest data takes for
+    its class of question (`questions.least_steps`).  Beyond it an observer learns a number of steps
+    and nothing finer.  Two data sets that differ in one row take nearly the same time: they are
+    told apart only if a step ends between the two, which for a difference of a microsecond and a
+    step of a quarter of a second happens once in 250,000 times.
+    """
 
     step: float
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -321,7 +323,11 @@ class Rate:
 
 @dataclass
 class Turns(Generic[T]):
-    """A queue that takes callers in turn."""
+    """A queue that takes callers in turn.
+
+    Who asks much waits behind those who ask little: of what waits, one of each caller is taken,
+    then the next of each.
+    """
 
     _waiting: "OrderedDict[str, deque[T]]" = field(default_factory=OrderedDict)
 

@@ -1,10 +1,12 @@
-"""Turns the request of an analyst into a question, by its declaration.
+"""Questions as requests: how one is made of a request, and what its body holds.
+
+- `question_of`: turns the request of an analyst into a question, by its declaration.
+- `bodies`: the bodies of requests, as FastAPI checks and describes them: names and shapes, no
+  meaning.
 
 An analyst names columns and says p, k, ε; bounds, grids, categories, groups and nodes are facts of
 the data set.  A column that is not among them does not exist for an analyst, whatever the file
 holds, so that no name of a column ever reaches a file or a database unchecked.
-
-The bodies of requests, as FastAPI checks and describes them: names and shapes, no meaning.
 
 The body of a question follows from its declaration.  Bounds, categories, groups and nodes are not
 asked for: they are the data set's public facts.

@@ -11,13 +11,13 @@
 Steps 2 to 4 take a group of questions: it shares one look at the ledger, one charge that is
 synchronised to disk, and one record.  `Workflow.ask` takes a question through all of them:
 
-- Questions wait for their charge, and analysts take turns (`pacing.Turns`).  Those about a table
+- Questions wait for their charge, and analysts take turns (`Turns`).  Those about a table
   that wait when others were charged are charged together; then one worker draws those of the same
   kind about the same columns.  Graphs and models, which take long, are charged one by one, when a
   worker is free, so that a freeze finds most of them not charged and ends them (`stop`).
 - Control (freezing, balances, health) has threads of its own, and waits for no question.
 - A question that is asked again while it is being answered gets the same answer, for free.
-- What looked at data is heard of at a public step of time alone (`pacing.Pace`), not before the
+- What looked at data is heard of at a public step of time alone (`Pace`), not before the
   least one of its class of question, counted from its charge, which no data has a part in: the
   answer is neither sent nor in the ledger before, so that nobody can watch the moment when it was
   ready, not by asking the same, not by looking at releases, not at another server on the same

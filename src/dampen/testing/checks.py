@@ -1,21 +1,12 @@
-"""Checks of what a selection claims: public facts, admissibility, sensitivity, sides, separability.
+"""Checks of a problem by brute force: what its selections claim, and what mechanisms lose.
+
+- `check_public`, `check_admissible` and so on: public facts, admissibility, sensitivity, sides,
+  separability.
+- `privacy_loss`: the privacy loss of a mechanism, computed from its law, not sampled.
+- `verify`: every check that applies to a problem, and what could not be checked.
 
 All of them look at every database of a universe and at all pairs of neighbours; what fails comes
 back as a counterexample in words.
-
->>> from dampen.questions.frequency import MostFrequent
->>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
->>> print(check_admissible(MostFrequent(["a", "b"]), universe))
-admissible: holds for 10 databases and 12 pairs of neighbours
-
-The privacy loss of a mechanism: computed from its law, not sampled.
-
->>> from dampen.questions.frequency import MostFrequent
->>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
->>> print(privacy_loss(MostFrequent(["a", "b"]), universe, epsilon="1", mechanism="pf"))
-privacy loss 1 of epsilon 1 (pf): holds for 10 databases and 12 pairs of neighbours
-
-`verify`: every check that applies to a problem, and what could not be checked.
 """
 
 import itertools
@@ -110,6 +101,11 @@ def check_admissible(
 
     Also that the bound is at least Δ and that δ never exceeds it.  Looks at t = 0, 1, ... up to
     `distances`, by default the horizon (at most 12).
+
+    >>> from dampen.questions.frequency import MostFrequent
+    >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
+    >>> print(check_admissible(MostFrequent(["a", "b"]), universe))
+    admissible: holds for 10 databases and 12 pairs of neighbours
 
     Args:
         problem: public parameters, and the utilities and sensitivity of every database.
@@ -329,6 +325,11 @@ def privacy_loss(
 
     `value` is the loss; the verdict holds if it is at most ε.  With k > 1, over all sequences of k
     candidates (not for a joint release, whose k is free: see `check_joint_sensitivity`).
+
+    >>> from dampen.questions.frequency import MostFrequent
+    >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
+    >>> print(privacy_loss(MostFrequent(["a", "b"]), universe, epsilon="1", mechanism="pf"))
+    privacy loss 1 of epsilon 1 (pf): holds for 10 databases and 12 pairs of neighbours
 
     Args:
         problem: public parameters, and the utilities and sensitivity of every database.

@@ -1,8 +1,9 @@
-"""Universes: every database of a small world, and which of them are neighbours.
+"""Universes, the selections of a problem on them, and what a check found.
 
-A problem on every database of a universe: what all checks look at.
-
-What a check found: it holds, it fails, or it was not checked.
+- `Universe`: every database of a small world, and which of them are neighbours.
+- `instances`, `utilities`, `deltas`, `scores`: a problem on every database of a universe: what all
+  checks look at.
+- `Verdict`: what a check found: it holds, it fails, or it was not checked.
 """
 
 import itertools

@@ -1,22 +1,7 @@
-"""The head file: a small file beside a ledger that knows how far the ledger has come.
+"""Where the head of a ledger is kept besides its log: the head file, and a witness elsewhere.
 
-A copy of a database file without its write-ahead log, or a backup that was put back, is a valid
-database with an old state; nothing inside it can tell.  So the head of the log is written once
-more, into a file of its own, after each commit and before the charge is acknowledged.  A ledger
-whose log does not contain that head went backwards and pays nothing.
-
-Two slots are written in turn, so that a power cut while one is written leaves the other; the valid
-slot with the larger number counts.  The file is also the lock by which writers queue.
-
-A witness: a second place that knows the newest head of a ledger.
-
-The files of a ledger cannot tell that they were copied together: two copies would both pay.  The
-log names its witness, so every copy asks the same one.  The head of the witness must be in the
-log whenever the ledger is used; after each commit, and before the charge is acknowledged, the
-witness is moved on from a head that is in the log.  So only one of several copies can go on.
-
-A witness may lag behind by a commit whose process died before it could move it; the charge of that
-commit was not acknowledged.
+- `HeadFile`: a small file beside a ledger that knows how far the ledger has come.
+- `Witness`: a second place that knows the newest head of a ledger.
 """
 
 import os
@@ -52,7 +37,16 @@ SLOT = 128
 
 
 class HeadFile:
-    """An open head file.  `close` it."""
+    """An open head file.  `close` it.
+
+    A copy of a database file without its write-ahead log, or a backup that was put back, is a valid
+    database with an old state; nothing inside it can tell.  So the head of the log is written once
+    more, into a file of its own, after each commit and before the charge is acknowledged.  A ledger
+    whose log does not contain that head went backwards and pays nothing.
+
+    Two slots are written in turn, so that a power cut while one is written leaves the other; the
+    valid slot with the larger number counts.  The file is also the lock by which writers queue.
+    """
 
     def __init__(self, path: Path, *, create: bool = False, writable: bool = True) -> None:
         flags = os.O_RDWR if writable else os.O_RDONLY
@@ -176,7 +170,17 @@ APPENDED = "append:"
 
 
 class Witness(Protocol):
-    """A place for the head of one ledger.  Its errors are `BudgetError`."""
+    """A place for the head of one ledger.  Its errors are `BudgetError`.
+
+    The files of a ledger cannot tell that they were copied together: two copies would both pay.
+    The log names its witness, so every copy asks the same one.  The head of the witness must be in
+    the log whenever the ledger is used; after each commit, and before the charge is acknowledged,
+    the witness is moved on from a head that is in the log.  So only one of several copies can go
+    on.
+
+    A witness may lag behind by a commit whose process died before it could move it; the charge of
+    that commit was not acknowledged.
+    """
 
     def read(self) -> Head | None:
         """The newest head; None if there is none."""

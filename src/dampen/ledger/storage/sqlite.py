@@ -1,14 +1,13 @@
-"""A log in an SQLite file: the embedded default.
+"""A log in an SQLite file, the embedded default: its place, tables and format, copies, and errors.
 
 The file is in WAL mode with full synchronisation: a committed entry survives a power cut, at the
 price of one synchronisation.  It must lie on a local disk, because WAL needs shared memory between
 its users.  One connection is kept between transactions; `dampen.ledger.worker` closes it before a
 fork.  Beside the file lies its head (`head_file.py`).
 
-The file of a ledger on SQLite: its place, its tables and format, its copies, and its errors.
-
-A copy, which a backup writes and a restore reads, is a database like that of a ledger.  No head
-lies beside it, so it pays nothing until it is put in place by a restore.
+**Copies** (`write_copy`, `read_copy`).  A copy, which a backup writes and a restore reads, is a
+database like that of a ledger.  No head lies beside it, so it pays nothing until it is put in place
+by a restore.
 """
 
 import os

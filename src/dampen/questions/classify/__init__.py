@@ -1,5 +1,7 @@
-"""Private models as scikit-learn estimators: trees (application 3 of the paper, and beyond it) for
-classes and for numbers, naive Bayes, and the classifier that public facts recommend.
+"""Private models as scikit-learn estimators.
+
+Trees (application 3 of the paper, and beyond it) for classes and for numbers, naive Bayes, and the
+classifier that public facts recommend.
 """
 
 from importlib import import_module

@@ -1,4 +1,7 @@
-"""Public domains: how a column of a table becomes integer codes.
+"""Public domains: how a column becomes integer codes, and the candidate splits of the codes.
+
+- `Bins`, `Categories`, `Branches`: the domains.
+- `Candidates`: the public candidate splits of a node.
 
 A domain is public knowledge: it is stated, or found privately (`dampen.questions.classify.found`),
 and only with `public="data"` read off the data, with a `PrivacyLeakWarning`.
@@ -8,13 +11,6 @@ A missing value is a value of its own where the domain declares it, by `missing=
 by `dampen.MISSING` (or `None`) among categories; values that are not listed are one where
 `dampen.OTHER` is among the categories.  When fitting, rows with another value are dropped.  When
 predicting, such a category is treated as the *last* one of its domain.
-
-The public candidate splits of a node, and their counts.
-
-With two branches (`binary`) an ordered attribute is cut between two of its values, and of an
-unordered one each value in turn is set apart from the others.  With one branch per value
-(`multiway`, ID3) the candidates are the attributes.  Either way a candidate is a function of one
-row, so that `dampen.questions.classify.splits` covers both.
 """
 
 import itertools
@@ -627,6 +623,11 @@ class Candidates:
 
     With one branch per value (`multiway`) a candidate is an attribute, and low, high are unused.
     Splits of the attribute `late`, if there is one, are for the release that ends a tree.
+
+    With two branches (`binary`) an ordered attribute is cut between two of its values, and of an
+    unordered one each value in turn is set apart from the others.  With one branch per value
+    (`multiway`, ID3) the candidates are the attributes.  Either way a candidate is a function of
+    one row, so that `dampen.questions.classify.splits` covers both.
     """
 
     branching: Branching

@@ -1,15 +1,12 @@
 """Private classifiers, and a regressor, as scikit-learn estimators.
 
+- `TreeClassifier`, `TreeRegressor`, `NaiveBayesClassifier`, `Classifier`: the estimators.
+- `Supervised`, `query_columns`: X and y as scikit-learn takes them, opened before the charge and
+  read after it; and rows to predict.
+
 One shell does what all of them do: `fit` asks a question through `dampen.releases.answer` and takes
 over the model that was released; `from_json` takes over one that was released before.  Nothing else
 of a fit is kept, so that a model that was read back is the model that was fitted.
-
-X and y as scikit-learn takes them: opened before the charge, read after it; and rows to predict.
-
-What is public of X is its kind, its names, its types and its width.  How many rows there are is
-not, so nothing here depends on it before the charge.  A plain list does not say how many columns it
-has, and its first row is private; the number of columns is then that of `domains`, or taken from
-the data as well with `public="data"`, which is warned of.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -95,6 +92,11 @@ UNIT_EXPECTED = (
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Supervised:
     """X and y as scikit-learn takes them, opened: their rows are looked at after the charge.
+
+    What is public of X is its kind, its names, its types and its width.  How many rows there are is
+    not, so nothing here depends on it before the charge.  A plain list does not say how many
+    columns it has, and its first row is private; the number of columns is then that of `domains`,
+    or taken from the data as well with `public="data"`, which is warned of.
 
     Attributes:
         X, y, unit: the private data; `unit` says whose row it is, if a person may have many.

@@ -239,7 +239,7 @@ def _rounded(numbers: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Library:
-    """Public binnings and their weights; see the theorem above.
+    """Public binnings and their weights; see the theorem of the module.
 
     Attributes:
         bins: B, how many bins each has.
@@ -423,7 +423,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Hashes:
-    """Public hashes of text and their weights; see above.
+    """Public hashes of text and their weights; see the module.
 
     Attributes:
         sizes: the numbers of branches.

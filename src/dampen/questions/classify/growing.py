@@ -1,5 +1,11 @@
 """Growing a tree: level by level, or some levels and then several at once with the leaves' classes.
 
+- `grow`, `grow_in_stages`: the two ways.
+- `Menu`, `Weights`, `Choices`, `TakenBack`: several levels of a tree and the classes of its leaves
+  by one exponential mechanism.
+- `Rows`, `StreamedRows`: the private rows of a table, as growing a tree asks for them: held in
+  memory, or where they live.
+
 **Level by level** (`grow`): one pass over the rows per level, one selection per node.  How a node
 is decided is a `Rule`; `Selections` is that of `TreeClassifier`, and the paper's ID3 has its own
 (`dampen.paper.id3`).
@@ -11,13 +17,11 @@ node costs; see `dampen.questions.classify.plan`.
 
 Empty nodes are grown like any others: leaving them out would tell that they are empty.
 
-Several levels of a tree and the classes of its leaves by one exponential mechanism.
-
-Growing level by level pays for a choice at every level, and for the classes of the leaves besides.
-Here one release decides all of them together: T, a tree of up to h levels from a public menu, and a
-class for each of its leaves.  Add/remove one row; K is the number of classes, τ_lc counts the rows
-of class c at leaf l, π is a public prior over trees, and e > 0.  Among all labelled trees, one is
-drawn with
+**Several levels in one release.**  Growing level by level pays for a choice at every level, and for
+the classes of the leaves besides.  Here one release decides all of them together: T, a tree of up
+to h levels from a public menu, and a class for each of its leaves.  Add/remove one row; K is the
+number of classes, τ_lc counts the rows of class c at leaf l, π is a public prior over trees, and
+e > 0.  Among all labelled trees, one is drawn with
 
     P(T, c)  proportional to  π(T) Π_l (1/K) exp(e τ_{l c_l}).
 
@@ -44,19 +48,6 @@ and Z = m(τ) below the last level.  A split (or none) is drawn from the root on
 Z; given the splits above it, every leaf gets class c with probability proportional to exp(e τ_c).
 The product of these probabilities telescopes to P(T, c).
 
-*Splits that are taken back* (`TreePlan.scored`).  Where a score is one more attribute, the release
-also decides which of the splits that were selected one by one stay.  U is the tree that they make,
-and T may be any tree that is left of U after some nodes become ends, with small trees of the menu
-below the leaves of U that are left, and a single split or none at the nodes that became ends.  From
-the root on, a node inside U becomes an end with prior probability `STOP`, and has then the prior of
-the last level; with the rest it keeps its split:
-
-    Z = STOP Z_last + (1 - STOP) Z(left) Z(right),
-
-Z at a leaf of U being that of its menu.  U was released before, so that all these labelled trees
-are public, and the theorem above is about any public prior over trees: T and c cost e, once, for
-all rows.  So evidence for one cut of the score at the root is weighed against that for all levels.
-
 *Rounding.*  Terms of Z are floats, taken as exact numbers when one is drawn
 (`dampen.core.sampling.noisy_top`).  At a node of n rows let every ln of a term be within
 η_n = 2^-48 (e n + S + K + 64) of what it stands for, for S splits: ln of a prior, plus ln of the
@@ -68,24 +59,6 @@ taken back.  `TreePlan.joint_epsilon` makes e so much smaller than the ε that i
 n rows |ln Z| <= e n + ln(20 S) + 3, as a leaf alone has a twentieth of the weight or more.  A sum
 of K or S exponentials, its logarithm and three additions are right to
 2^-52 (e n + ln(20 S) + K + 9) in absolute terms, and η_n is far more.
-
-**The menu** is drawn without looking at the data, so it costs nothing; how it is drawn is a matter
-of accuracy alone.  A node of level l has widths[l] splits drawn at random, and each of their two
-sides has splits of its own, so that few splits make very many trees.
-
-The private rows of a table, as growing a tree asks for them: held in memory, or where they live.
-
-**Rows that stay where they live**: a level of a tree is one question for counts.  A node's rows are
-those whose path, through the splits released so far, leads to it: a public function of a row.  So a
-backend counts (node, value, class) for all nodes of a level in one pass, wherever the rows are, and
-a tree of depth d takes d passes; the class counts of a level are sums of the counts above it.  What
-is held is the counts of one level, 8 bytes each.
-
-A tree that is grown in stages asks for the same at the ends of small trees, some at a time.
-Where splits are taken back, rows are followed from the root once more.
-
-Several passes see one table only if it does not change between them.  The counts of a node are
-compared with those that its parent promised; a table that changed is an error.
 """
 
 import math
@@ -209,6 +182,10 @@ def draw_menu(
     """Random splits for leaves, of which `allowed` tells the values that their paths leave.
 
     A function of public sizes and of randomness, never of the data.
+
+    The menu is drawn without looking at the data, so it costs nothing; how it is drawn is a matter
+    of accuracy alone.  A node of level l has widths[l] splits drawn at random, and each of their
+    two sides has splits of its own, so that few splits make very many trees.
     """
     if not len(candidates):
         return STAY
@@ -329,7 +306,22 @@ def _log_sums(terms: FloatArray) -> FloatArray:
 
 
 class TakenBack:
-    """ln of the terms of Z for all nodes of a tree whose splits may be taken back."""
+    """ln of the terms of Z for all nodes of a tree whose splits may be taken back.
+
+    *Splits that are taken back* (`TreePlan.scored`).  Where a score is one more attribute, the
+    release also decides which of the splits that were selected one by one stay.  U is the tree that
+    they make, and T may be any tree that is left of U after some nodes become ends, with small
+    trees of the menu below the leaves of U that are left, and a single split or none at the nodes
+    that became ends.  From the root on, a node inside U becomes an end with prior probability
+    `STOP`, and has then the prior of the last level; with the rest it keeps its split:
+
+        Z = STOP Z_last + (1 - STOP) Z(left) Z(right),
+
+    Z at a leaf of U being that of its menu.  U was released before, so that all these labelled
+    trees are public, and the theorem of the module is about any public prior over trees: T and c
+    cost e, once, for all rows.  So evidence for one cut of the score at the root is weighed against
+    that for all levels.
+    """
 
     def __init__(self, tree: Tree, weights: Weights, tables: IntArray, sums: FloatArray) -> None:
         """From counts (leaf, value, class) and ln Z of the leaves."""
@@ -558,7 +550,20 @@ class EndCells:
 
 
 class StreamedRows:
-    """A private table that is asked for counts, level after level; see `growing`."""
+    """A private table that is asked for counts, level after level.
+
+    A level of a tree is one question for counts.  A node's rows are those whose path, through the
+    splits released so far, leads to it: a public function of a row.  So a backend counts (node,
+    value, class) for all nodes of a level in one pass, wherever the rows are, and a tree of depth d
+    takes d passes; the class counts of a level are sums of the counts above it.  What is held is
+    the counts of one level, 8 bytes each.
+
+    A tree that is grown in stages asks for the same at the ends of small trees, some at a time.
+    Where splits are taken back, rows are followed from the root once more.
+
+    Several passes see one table only if it does not change between them.  The counts of a node are
+    compared with those that its parent promised; a table that changed is an error.
+    """
 
     def __init__(self, table: Opened, coding: Coding) -> None:
         self._table = table

@@ -1,99 +1,15 @@
 """Released classifiers in plain Python that JSON can hold, and the models made from them.
 
-All of it is public; what comes back is not trusted.  A file may be damaged or hostile, so its size
-and its structure are checked before anything is built from it: children come after their parents
-(no cycles), every number lies in its range, sizes are bounded.
-
-A released tree: where rows go, which class they get, and how sure that is.
+- `Tree`: where rows go, which class they get, and how sure that is (`leaf_chances`, `leaf_values`).
+- `NoisyTables`: naive Bayes: every attribute's histogram by class, released once with exact
+  discrete noise.
+- `TreeModel`, `RegressionModel`, `BayesModel`: models made from them; `model_of` reads one.
+- `report`, `html`: a released model as text, and in a notebook.
 
 All of it is public, and everything here is a function of what was released: it costs nothing
-(post-processing).
-
-**Splits whose leaves all agree** are taken back: the tree is smaller and predicts the same.
-
-**Probabilities of classes from noisy counts**: from the public law of the noise.  A leaf's noisy
-count is z = t + Z with P(Z = j) proportional to q^|j|, q = exp(-ε).  If every t >= 0 was as likely
-before, the mean of t given z is
-
-    z + q^(z+1) (z + 1 - z q) / ((1 - q) (1 + q - q^(z+1)))  for z >= 0,   q / (1 - q)  for z <= 0,
-
-sums of geometric series.  It is above 0 where z is not, and z itself where there is no noise.  Half
-a row more for each class (Jeffreys) keeps a leaf of few rows from being sure.
-
-**Probabilities of the default tree** (`probabilities=True`): from noisy counts of its leaves at
-ε_c, from the classes of the leaves, which were drawn at e, and from naive Bayes at ε_t.  Every
-count of a node above is the sum of those of its leaves.  From the root on, the chances of a node
-are its counts (at least 0) and those of the node above it, weighted as 1 + 2/ε_c rows, about the
-noise; at a leaf, its class has 1/e rows more, and chances that would put another class before it
-are made equal to its own (the nearest ones that put it first): at small ε the class, which was
-drawn with the tree, is known far better than the counts.  Of these and the chances of naive Bayes
-the model is a mixture, with the weight 2r / (5 (r + 1)) for naive Bayes, r = ε_t n / (V K): the
-noisy number n of rows over the counts of its tables, times ε_t.  The chances of naive Bayes are
-those below to the power 2/√m in place of 1/√m: its order of the rows then counts for more beside
-the few levels of the leaves, and the log-loss is smaller.  How shares, weight and power were chosen
-is on the page docs/lab-trees.md.
-
-**Values of a tree of numbers**: of every leaf there are two noisy sums A and B, of w + d and w - d,
-where d are the steps of a row from the label of its leaf, moved into -w .. w (`growing` has the
-proof).  So (A + B) / 2w estimates the rows of the leaf with variance 4/ε_v², and
-(A - B) / 2 the sum of d with variance 4w²/ε_v².  Of a node above, both are the sums over its l
-leaves.  With n rows and the mean step y, a node has the value v' + (y - v') / (1 + 1/n + l r²) with
-r = 2w / (ε_v s n), where v' is the value of the node above it, and of the root the middle: the best
-mixture where rows deviate from their leaf, and leaves from their parent, by s = K/12 steps.  A leaf
-of few rows has nearly the value of the node above it.
-
-Naive Bayes: every attribute's histogram by class, released once with exact discrete noise.
-
-Add/remove one row.  There are m attributes with public domains; τ_avc counts the rows with value v
-of attribute a and class c.  Released is τ_avc + Z_avc for every cell of every attribute, empty ones
-too, with independent integers Z,
-
-    P(Z = z)  proportional to  exp(-ε |z| / m).
-
-**Theorem.**  The release of all m tables is ε-DP.  Proof: one row lies in exactly one cell of each
-attribute's table, so that adding or removing it changes m counts, by 1 each.  The probability of an
-outcome z is the product of P(Z_avc = z_avc - τ_avc) over the cells, whose normalising constants do
-not depend on the data; of its factors m change, each by at most e^(ε/m).  The bound is reached.
-Integers are drawn exactly (`dampen.core.sampling.discrete_laplace`), so nothing is lost to
-rounding.  In zCDP each table costs its own: m (ε/m) tanh(ε/2m).
-
-**For ρ** the noise is discrete Gaussian, of variance σ² >= m / (2ρ).  **Theorem.**  The release is
-ρ-zCDP.  Proof: the m counts that change have independent noise, so that their Rényi divergences add
-up; each is at most α / (2σ²) for a count that moves by 1 (Canonne, Kamath and Steinke 2020,
-Theorem 4). ∎  The variance is half of that of Laplace noise of this ρ.
-
-**What is made of them** costs nothing more.  Let b = m/ε be the scale of the noise and V_a the
-number of values of attribute a.
-
-- The rows n_c of a class are estimated m times, by the sums Σ_v of each table, with variances
-  proportional to V_a; they are averaged with weights 1 / V_a.  A query of its own for them, at the
-  expense of the others, was worse in the mean over 28 tables for ε <= 1 and no better above.
-- P(v | c) is (max(τ_avc + Z_avc, 0) + α) / Σ_v (the same), with α = (1 + b) / 2: the pseudo-count
-  1/2 of Jeffreys where there is no noise, and of the size of the noise where there is: a table that
-  is nothing but noise then says little.
-- P(c | row) is proportional to n_c Π_a P(v_a | c), as if attributes were independent given c; as
-  a probability, it is taken to the power 1/√m.  Over the 29 tables of `dampen-studies run models`
-  the mean log-loss, in units of ln K, falls by that from 1.59 / 1.04 / .63 to .87 / .66 / .54 at
-  ε = .03 / .3 / 3 (one split each).
-
-**The score of naive Bayes** (`dampen.questions.classify.plan`) sums log-odds of the same tables,
-from which noise is filtered, column by column.  Let w be the shares of the two classes and
-D_v = w_0 z_v1 - w_1 z_v0, which is 0 in the mean where class and column are independent; its
-variance is that of the noise, s² (w_0² + w_1²), and about n w_0 w_1 / V of the rows themselves.  D
-is written in waves: cosines over values in order (an orthonormal transform), each value alone for
-others.  Neighbouring values mostly say the same, so that wave k is expected to be of the power
-A / k, in units of the variance, and is multiplied by (A/k) / (A/k + 1).  A is fitted to the powers
-found, noise included, half by the column and half by the mean of all columns: columns that are
-nothing but noise say little, and none is silenced.  n_vc is then w_c n_v plus or minus D_v, at
-least 0, with the pseudo-count 2 α w_c.  Naive Bayes as a model of its own has no filter: it ranks
-rows worse where ε is small.
-
-A released model as text, and in a notebook.  All of it is public.
-
-A tree is drawn as HTML with an inline SVG.  The root is at the left, so that a tree of many leaves
-is long and not wide.  Lines and words have the colour of the surrounding text and leaves a
-translucent one, so that one drawing suits light and dark pages.  Splits whose leaves agree are
-drawn as one leaf.
+(post-processing).  What comes back is not trusted.  A file may be damaged or hostile, so its size
+and its structure are checked before anything is built from it: children come after their parents
+(no cycles), every number lies in its range, sizes are bounded.
 """
 
 import math
@@ -236,7 +152,10 @@ class Tree:
 
 
 def collapsed(tree: Tree) -> Tree:
-    """The tree without splits into leaves of one class; noisy counts of leaves are kept apart."""
+    """The tree without splits into leaves of one class; noisy counts of leaves are kept apart.
+
+    Splits whose leaves all agree are taken back: the tree is smaller and predicts the same.
+    """
     if tree.counts is not None:
         return tree
     attribute = tree.attribute.copy()
@@ -267,6 +186,16 @@ def _kept(tree: Tree, attribute: IntArray, label: IntArray) -> Tree:
 
 def expected_counts(noisy: IntArray, epsilon: float) -> FloatArray:
     """The mean of a count given its noisy value, for noise at ε.
+
+    It follows from the public law of the noise.  A leaf's noisy count is z = t + Z with P(Z = j)
+    proportional to q^|j|, q = exp(-ε).  If every t >= 0 was as likely before, the mean of t given z
+    is
+
+        z + q^(z+1) (z + 1 - z q) / ((1 - q) (1 + q - q^(z+1)))  for z >= 0,
+        q / (1 - q)  for z <= 0,
+
+    sums of geometric series.  It is above 0 where z is not, and z itself where there is no noise.
+    Half a row more for each class (Jeffreys) keeps a leaf of few rows from being sure.
 
     >>> expected_counts(np.array([-5, 0, 3, 50]), 1.0).round(2).tolist()
     [0.58, 0.58, 3.06, 50.0]
@@ -325,7 +254,17 @@ def leading(chances: FloatArray, first: int) -> FloatArray:
 
 
 def leaf_values(tree: Tree, sums: IntArray, epsilon: float, steps: int) -> FloatArray:
-    """The value of every node in steps, from the noisy sums of the leaves at ε `epsilon`."""
+    """The value of every node in steps, from the noisy sums of the leaves at ε `epsilon`.
+
+    Of every leaf there are two noisy sums A and B, of w + d and w - d, where d are the steps of a
+    row from the label of its leaf, moved into -w .. w (`growing.noisy_leaves` has the proof).  So
+    (A + B) / 2w estimates the rows of the leaf with variance 4/ε_v², and (A - B) / 2 the sum of d
+    with variance 4w²/ε_v².  Of a node above, both are the sums over its l leaves.  With n rows and
+    the mean step y, a node has the value v' + (y - v') / (1 + 1/n + l r²) with r = 2w / (ε_v s n),
+    where v' is the value of the node above it, and of the root the middle: the best mixture where
+    rows deviate from their leaf, and leaves from their parent, by s = K/12 steps.  A leaf of few
+    rows has nearly the value of the node above it.
+    """
     above = np.full(len(tree.attribute), -1)
     leaf = tree.label >= 0
     rows = sums.sum(axis=1) / (2 * WINDOW)
@@ -349,6 +288,40 @@ def leaf_values(tree: Tree, sums: IntArray, epsilon: float, steps: int) -> Float
 @dataclass(frozen=True, eq=False)
 class NoisyTables:
     """The released tables.  Nothing here is private.
+
+    Add/remove one row.  There are m attributes with public domains; τ_avc counts the rows with
+    value v of attribute a and class c.  Released is τ_avc + Z_avc for every cell of every
+    attribute, empty ones too, with independent integers Z,
+
+        P(Z = z)  proportional to  exp(-ε |z| / m).
+
+    **Theorem.**  The release of all m tables is ε-DP.  Proof: one row lies in exactly one cell of
+    each attribute's table, so that adding or removing it changes m counts, by 1 each.  The
+    probability of an outcome z is the product of P(Z_avc = z_avc - τ_avc) over the cells, whose
+    normalising constants do not depend on the data; of its factors m change, each by at most
+    e^(ε/m).  The bound is reached.  Integers are drawn exactly
+    (`dampen.core.sampling.discrete_laplace`), so nothing is lost to rounding.  In zCDP each table
+    costs its own: m (ε/m) tanh(ε/2m).
+
+    **For ρ** the noise is discrete Gaussian, of variance σ² >= m / (2ρ).  **Theorem.**  The release
+    is ρ-zCDP.  Proof: the m counts that change have independent noise, so that their Rényi
+    divergences add up; each is at most α / (2σ²) for a count that moves by 1 (Canonne, Kamath and
+    Steinke 2020, Theorem 4). ∎  The variance is half of that of Laplace noise of this ρ.
+
+    **What is made of them** costs nothing more.  Let b = m/ε be the scale of the noise and V_a the
+    number of values of attribute a.
+
+    - The rows n_c of a class are estimated m times, by the sums Σ_v of each table, with variances
+      proportional to V_a; they are averaged with weights 1 / V_a.  A query of its own for them, at
+      the expense of the others, was worse in the mean over 28 tables for ε <= 1 and no better
+      above.
+    - P(v | c) is (max(τ_avc + Z_avc, 0) + α) / Σ_v (the same), with α = (1 + b) / 2: the
+      pseudo-count 1/2 of Jeffreys where there is no noise, and of the size of the noise where there
+      is: a table that is nothing but noise then says little.
+    - P(c | row) is proportional to n_c Π_a P(v_a | c), as if attributes were independent given c;
+      as a probability, it is taken to the power 1/√m.  Over the 29 tables of
+      `dampen-studies run models` the mean log-loss, in units of ln K, falls by that from
+      1.59 / 1.04 / .63 to .87 / .66 / .54 at ε = .03 / .3 / 3 (one split each).
 
     Attributes:
         first: where the values of each attribute begin when all are written below each other.
@@ -418,7 +391,20 @@ def table_bins(domains: Sequence[Domain], values: int) -> int:
 
 
 def filtered_logs(tables: NoisyTables, domains: Sequence[Domain]) -> FloatArray:
-    """log P(v | c) of two classes, with the noise filtered out of what tells them apart."""
+    """log P(v | c) of two classes, with the noise filtered out of what tells them apart.
+
+    **The score of naive Bayes** (`dampen.questions.classify.plan`) sums log-odds of the same
+    tables, from which noise is filtered, column by column.  Let w be the shares of the two classes
+    and D_v = w_0 z_v1 - w_1 z_v0, which is 0 in the mean where class and column are independent;
+    its variance is that of the noise, s² (w_0² + w_1²), and about n w_0 w_1 / V of the rows
+    themselves.  D is written in waves: cosines over values in order (an orthonormal transform),
+    each value alone for others.  Neighbouring values mostly say the same, so that wave k is
+    expected to be of the power A / k, in units of the variance, and is multiplied by
+    (A/k) / (A/k + 1).  A is fitted to the powers found, noise included, half by the column and half
+    by the mean of all columns: columns that are nothing but noise say little, and none is silenced.
+    n_vc is then w_c n_v plus or minus D_v, at least 0, with the pseudo-count 2 α w_c.  Naive Bayes
+    as a model of its own has no filter: it ranks rows worse where ε is small.
+    """
     shares = np.exp(tables.log_priors)
     rows = tables.rows.sum()
     noise = (deviation(tables.scale, tables.noise) * np.linalg.norm(shares)) ** 2
@@ -441,7 +427,7 @@ def filtered_logs(tables: NoisyTables, domains: Sequence[Domain]) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class _Filter:
-    """What tells two classes apart in one column, as waves over its values; see the module.
+    """What tells two classes apart in one column, as waves over its values; see `filtered_logs`.
 
     Attributes:
         waves: one row each, orthonormal.
@@ -629,6 +615,19 @@ class Columns:
 @dataclass(frozen=True, eq=False)
 class TreeModel:
     """A released tree that predicts.
+
+    **Probabilities of the default tree** (`probabilities=True`): from noisy counts of its leaves at
+    ε_c, from the classes of the leaves, which were drawn at e, and from naive Bayes at ε_t.  Every
+    count of a node above is the sum of those of its leaves.  From the root on, the chances of a
+    node are its counts (at least 0) and those of the node above it, weighted as 1 + 2/ε_c rows,
+    about the noise; at a leaf, its class has 1/e rows more, and chances that would put another
+    class before it are made equal to its own (the nearest ones that put it first): at small ε the
+    class, which was drawn with the tree, is known far better than the counts.  Of these and the
+    chances of naive Bayes the model is a mixture, with the weight 2r / (5 (r + 1)) for naive Bayes,
+    r = ε_t n / (V K): the noisy number n of rows over the counts of its tables, times ε_t.  The
+    chances of naive Bayes are those of `NoisyTables` to the power 2/√m in place of 1/√m: its order
+    of the rows then counts for more beside the few levels of the leaves, and the log-loss is
+    smaller.  How shares, weight and power were chosen is on the page docs/lab-trees.md.
 
     Attributes:
         columns: the public columns.
@@ -1037,7 +1036,13 @@ def report(model: Model, release: Release) -> str:
 
 
 def html(model: Model, release: Release) -> str:
-    """What a model is, its warnings, and its picture or table."""
+    """What a model is, its warnings, and its picture or table.
+
+    A tree is drawn as HTML with an inline SVG.  The root is at the left, so that a tree of many
+    leaves is long and not wide.  Lines and words have the colour of the surrounding text and leaves
+    a translucent one, so that one drawing suits light and dark pages.  Splits whose leaves agree
+    are drawn as one leaf.
+    """
     if isinstance(model, BayesModel):
         return _bayes_html(model, release)
     return _tree_html(model, release)

@@ -1,31 +1,13 @@
-"""The questions for a classifier: a decision tree, naive Bayes, or the one that public facts
-recommend.
+"""The questions for a classifier: a tree, naive Bayes, or the one that public facts recommend.
 
-**Which of them** (`ClassifierQuestion`).  The choice looks at nothing private: ε, the bound n on
-the rows, m attributes with V values in all, K classes.  Naive Bayes is taken if K >= 8, K >= m,
-V <= 4 m and ε n >= 16 V K; in all other cases a tree.
-
-*Why.*  A leaf of a tree has one class, so that K classes take log2 K levels of choices before each
-could have a leaf, and every level costs a share of ε.  To naive Bayes every attribute costs a share
-and classes cost nothing but rows: it releases V K counts with noise of m/ε rows each.  But it sees
-attributes one by one, and its bins are coarse; a tree makes more of attributes with many values.
-With fewer classes the question is whether attributes tell of the class one by one or together; that
-is not public, and a tree is safer.  `dampen-studies run bins` compares rules, leaving one table out
-at a time.
-
-How classifiers are made: a tree that is grown in stages, or the noisy tables of naive Bayes.
-
-**What a leaf of a tree will be worth**, from the public plan alone (`dampen.releases.accuracy`).
-The class of a leaf is drawn by permute-and-flip on the counts of its rows, as the most frequent
-category is, or by the exponential mechanism, where levels above it are drawn with it.  So a class
-that leads every other one by some number of rows *in its leaf* is named with a probability of 0.9,
-whatever the splits are.  Where not even all rows together make such a lead, every leaf is close to
-chance.
+- `TreeQuestion`, `RegressionQuestion`, `BayesQuestion`, `ClassifierQuestion`: what is asked.
+- `TreeMethod`, `BayesMethod`, `EitherMethod`: how classifiers are made: a tree that is grown in
+  stages, or the noisy tables of naive Bayes.
+- `predictions`, `wrong_share`, `mean_distance`: what a released model predicts for the rows of a
+  table, and how often that is wrong.
 
 **A tree of numbers** (`RegressionQuestion`) is grown as one of classes, which are equal steps
 between the public ends of the target; see `dampen.questions.classify.plan`.
-
-What a released model predicts for the rows of a table, and how often that is wrong.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -516,7 +498,15 @@ def tables_and_tree(
 
 
 def leaf_lead(plan: TreePlan) -> float:
-    """The lead in rows at which the class of a deepest leaf is right with probability 0.9."""
+    """The lead in rows at which the class of a deepest leaf is right with probability 0.9.
+
+    **What a leaf of a tree will be worth**, from the public plan alone
+    (`dampen.releases.accuracy`).  The class of a leaf is drawn by permute-and-flip on the counts of
+    its rows, as the most frequent category is, or by the exponential mechanism, where levels above
+    it are drawn with it.  So a class that leads every other one by some number of rows *in its
+    leaf* is named with a probability of 0.9, whatever the splits are.  Where not even all rows
+    together make such a lead, every leaf is close to chance.
+    """
     mechanism = named("em" if plan.staged else plan.selection)
     needed = lead(COUNTS, mechanism, m=plan.classes, k=1, epsilon=plan.label_epsilon)
     assert needed is not None
@@ -968,6 +958,18 @@ class ClassifierQuestion(ClassQuestion):
 
 def prefers_bayes(epsilon: Fraction, max_rows: int, sizes: Sequence[int], classes: int) -> bool:
     """The public rule: many classes, no more attributes, of few values, and many rows.
+
+    **Which of them** (`ClassifierQuestion`).  The choice looks at nothing private: ε, the bound n
+    on the rows, m attributes with V values in all, K classes.  Naive Bayes is taken if K >= 8,
+    K >= m, V <= 4 m and ε n >= 16 V K; in all other cases a tree.
+
+    *Why.*  A leaf of a tree has one class, so that K classes take log2 K levels of choices before
+    each could have a leaf, and every level costs a share of ε.  To naive Bayes every attribute
+    costs a share and classes cost nothing but rows: it releases V K counts with noise of m/ε rows
+    each.  But it sees attributes one by one, and its bins are coarse; a tree makes more of
+    attributes with many values.  With fewer classes the question is whether attributes tell of the
+    class one by one or together; that is not public, and a tree is safer.
+    `dampen-studies run bins` compares rules, leaving one table out at a time.
 
     >>> prefers_bayes(Fraction(1), 2_800, [2] * 7, 10)
     True

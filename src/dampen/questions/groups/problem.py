@@ -53,7 +53,7 @@ which the same lemma holds, and so the theorem; no part of ε is spent on the si
 small group then wins by noise with a probability of at most e^-4 / 2.  FEW was chosen on real
 tables (`dampen-studies run caution`).
 
-The sum needs no reach: see `dampen.questions.groups.statistics`.
+The sum needs no reach: see `dampen.questions.groups.statistics.BySum`.
 """
 
 from collections.abc import Hashable, Sequence
@@ -160,8 +160,8 @@ class BestGroup:
         upper: public upper end of the values; larger ones count as this.
         step: public distance of the grid's points; it divides the range.  None for no grid.
         min_rows: public; a group with fewer rows ranks below all others.
-        caution: public; see above.  None for 1, and more for groups that noise can push anywhere.
-            0 suits groups of like sizes.
+        caution: public; see the module.  None for 1, and more for groups that noise can push
+            anywhere.  0 suits groups of like sizes.
         smallest: ask for the smallest statistic instead.  Groups with too few rows still rank last.
         neighbours: add or remove one row; or replace one value, where everyone's group, and so the
             number of rows of every group, is public.

@@ -1,4 +1,8 @@
-"""Reach: how far a group's statistic can be pushed by changing so many of its rows.
+"""Reach: how far changing so many rows can push a group's statistic, and who wins by it.
+
+- `Reach`: the reach of every group.
+- `winning_probabilities`: the law of the best group: who wins with which probability.
+- `ByMinMax`: the best group where a person may be in many groups: the min-max score.
 
 For a group x and an integer w, R(x, w) is the largest statistic among all groups within w steps of
 x if w >= 0, and the smallest among those within -w steps if w < 0.  A group with fewer than N rows
@@ -26,51 +30,6 @@ asks for A rows more of a group that has fewer than N' of them, and changes noth
 at least N' and w <= 0.  The lemma holds for R' too: it holds for both terms, with the same public
 numbers for x and y, and a maximum keeps the inequalities.  So small groups are treated with more
 caution at no cost, although it is private which ones they are.
-
-The law of the best group: who wins with which probability.
-
-Every group g has an independent integer W_g = z0 + Z_g with P(Z = z) proportional to a^|z|,
-a = exp(-ε), and the largest R_g = R(x_g, W_g) wins, ties by a random order.  With
-F_g(τ) = P(R_g < τ) and f_g(τ) = P(R_g = τ),
-
-    P(g wins) = Σ over τ of f_g(τ) ∫ over u in [0, 1] of Π over h ≠ g of (F_h(τ) + u f_h(τ)),
-
-since a random order is the order of independent uniform numbers u.  R_g takes finitely many values,
-because R does not change beyond its ends; all other tails are cut where they hold less than e^-46.
-The comparisons of the R's are exact.  What is added and multiplied are positive floats, so that the
-probabilities are good to about 1e-12 of their value, and absolutely to less than 1e-19 times the
-number of groups.
-
-The best group where a person may be in many groups: the min-max score.
-
-Neighbours differ in one person with all their rows.  Inside *each* group a person weighs Q, shared
-by their rows there (`dampen.data.units.Shares`, within lines); so a person moves the counts of
-every group by at most Q, and may move those of all groups at once.  Reach with weights that are
-shared by all groups would have to divide the person among them.
-
-**Score.**  For a group g and a point v of the public grid, a_g(v) = min{z : R_g(z) >= v} is how far
-g must be pushed upwards to reach v, below 0 how far it can be pushed down
-(`dampen.questions.groups.reach`, in units of 1/Q).  With a public offset c >= 0,
-
-    s_g = max over v of min(-a_g(v) - c, min over h != g of a_h(v) + c - 1):
-
--s_g is how far all groups must be pushed, g up and the others down, for g to be the best.  Without
-a grid v is any number, or infinite: a_g changes at values of g alone, so that the maximum over the
-values of all groups is the maximum over all numbers.
-
-**Theorem.**  A person moves every s_g by at most Q, however many groups they are in.  So
-permute-and-flip with the exponent ε s / (2 Q) is ε-DP for one person, and k answers that are drawn
-one after the other at ε/k each are too.  With Gumbel noise each draw has an (ε/k)-bounded range:
-k of them are ε²/(8k)-zCDP.  Proof.  By the lemma of reach, once for each of at most Q
-steps, R(x, z-Q) <= R(y, z) <= R(x, z+Q) for a group with and without the person, so a_g(v) moves by
-at most Q.  A minimum or maximum of numbers that move by at most Q, over public sets, moves by at
-most Q. ∎  It is not one-sided: without the factor 2 the loss is up to 2 ε (tests show it).
-
-**Search.**  a_g(v) never falls as v grows.  So the first term falls, the second one rises, and the
-maximum is where they cross: a bisection over v, and for every a_g(v) one over z.
-
-**Caution** is the offset c = 2 caution Q / ε, the scale of the noise: a group that can be pushed
-anywhere, because it has few persons, must prove itself.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -202,7 +161,20 @@ BLOCK = 1 << 20
 
 
 def winning_probabilities(reach: Reach, epsilon: Fraction, offset: int) -> FloatArray:
-    """P(g wins) for every group g, with the public offset z0."""
+    """P(g wins) for every group g, with the public offset z0.
+
+    Every group g has an independent integer W_g = z0 + Z_g with P(Z = z) proportional to a^|z|,
+    a = exp(-ε), and the largest R_g = R(x_g, W_g) wins, ties by a random order.  With
+    F_g(τ) = P(R_g < τ) and f_g(τ) = P(R_g = τ),
+
+        P(g wins) = Σ over τ of f_g(τ) ∫ over u in [0, 1] of Π over h ≠ g of (F_h(τ) + u f_h(τ)),
+
+    since a random order is the order of independent uniform numbers u.  R_g takes finitely many
+    values, because R does not change beyond its ends; all other tails are cut where they hold less
+    than e^-46.  The comparisons of the R's are exact.  What is added and multiplied are positive
+    floats, so that the probabilities are good to about 1e-12 of their value, and absolutely to less
+    than 1e-19 times the number of groups.
+    """
     groups = len(reach.x.sizes)
     who, w, mass = _support(reach, float(epsilon), offset)
     level = _levels(reach.at(who, w))
@@ -306,6 +278,36 @@ MIN_MAX_FOR_RHO = Mechanism("min-max-em", Global(), GUMBEL)
 @dataclass(frozen=True, slots=True, repr=False)
 class ByMinMax:
     """The private reach of every group, in weights within the group, ready to be drawn from.
+
+    Neighbours differ in one person with all their rows.  Inside *each* group a person weighs Q,
+    shared by their rows there (`dampen.data.units.Shares`, within lines); so a person moves the
+    counts of every group by at most Q, and may move those of all groups at once.  Reach with
+    weights that are shared by all groups would have to divide the person among them.
+
+    **Score.**  For a group g and a point v of the public grid, a_g(v) = min{z : R_g(z) >= v} is how
+    far g must be pushed upwards to reach v, below 0 how far it can be pushed down (`Reach`, in
+    units of 1/Q).  With a public offset c >= 0,
+
+        s_g = max over v of min(-a_g(v) - c, min over h != g of a_h(v) + c - 1):
+
+    -s_g is how far all groups must be pushed, g up and the others down, for g to be the best.
+    Without a grid v is any number, or infinite: a_g changes at values of g alone, so that the
+    maximum over the values of all groups is the maximum over all numbers.
+
+    **Theorem.**  A person moves every s_g by at most Q, however many groups they are in.  So
+    permute-and-flip with the exponent ε s / (2 Q) is ε-DP for one person, and k answers that are
+    drawn one after the other at ε/k each are too.  With Gumbel noise each draw has an (ε/k)-bounded
+    range: k of them are ε²/(8k)-zCDP.  Proof.  By the lemma of reach, once for each of at most Q
+    steps, R(x, z-Q) <= R(y, z) <= R(x, z+Q) for a group with and without the person, so a_g(v)
+    moves by at most Q.  A minimum or maximum of numbers that move by at most Q, over public sets,
+    moves by at most Q. ∎  It is not one-sided: without the factor 2 the loss is up to 2 ε (tests
+    show it).
+
+    **Search.**  a_g(v) never falls as v grows.  So the first term falls, the second one rises, and
+    the maximum is where they cross: a bisection over v, and for every a_g(v) one over z.
+
+    **Caution** is the offset c = 2 caution Q / ε, the scale of the noise: a group that can be
+    pushed anywhere, because it has few persons, must prove itself.
 
     Attributes:
         reach: of the weights.

@@ -1,5 +1,14 @@
 """The statistics of a group, each with the largest value it can be pushed to.
 
+- `Quantile`, `Mean`, `TrimmedMean`: statistics with a closed form of their reach; `Statistic` is
+  what each of them has.
+- `Grid`, `Histograms`, `ValueHistograms`: the public grid of values, lower, lower + step, ...,
+  upper, and counts by group and cell.  Without a grid the cells are the numbers that occur.
+- `BySum`: the groups with the largest sum, by a mechanism of the core.
+- `QuantileMethod`: the quantile of a group that is public by now, with an interval: for `measure=`.
+- `Fractions`: exact fractions in arrays: numpy has integers and floats, and a float must not decide
+  here.
+
 Notation: a group x has n rows on the cells 0..m, B_v of them below cell v (`Histograms`).  "r out,
 a in" is x without its r lowest rows and with a more rows in cell m, hence with n' = n - r + a rows.
 Every statistic here is *monotone*: with so many rows removed and so many added none is larger than
@@ -10,89 +19,10 @@ of x is
 
 where M, the most rows that may go, leaves enough of them.  Each class says which r to look at.
 
-**Interpolated quantile**, 0 < p < 1.  The rows of a cell are spread evenly over it.  With v the
-cell of the row of rank ⌈p n'⌉, b rows below it and c in it,
+The **sum** needs no such closed form: see `BySum`.
 
-    s = v + (p n' - b) / c,    in (v, v+1);
-
-where p n' = b + c is the end of cell v, every place up to the next cell u that has rows halves them
-as well, and s = (v + 1 + u) / 2 is in the middle.  So a median of two values is their mean, as
-everybody computes it: the order of s refines the order of ordinary medians, and groups whose
-medians tie are told apart by how far into the cell the median lies.  The mirror image of s is the
-same with 1 - p.
-
-Let f be the share of a row's cell that lies below τ.  The left end of the places of s is above τ if
-and only if Σ over rows of (f - p) is negative.  A row less in the beginning and one less added at
-the end change that sum by 2p - f - f_m, with f_m = 0 unless τ is in cell m, and f falls along the
-rows: 1 below τ's cell, one value in it, 0 above.  So the best r is 0, or all rows below τ's cell,
-or all up to it, or M if that is less.  If M clears τ's cell, M itself pushes s above τ.  Hence
-**r = 0, r = M and r = B_v with B_v <= M < B_{v+1}** are enough for every τ.  They are for a middle
-as well: if some r has it between two cells, the sum is 0 for every τ in between, and not larger for
-one of these three.  It then is 0 too, and the ends are the same two cells (what is left out is
-below both, but not all of that), or negative, and s is not below the upper end.
-
-**Without a grid** only the order of values may be looked at: where two values halve the rows, the
-middle of their cells would depend on which values other groups have.  The quantile then is the
-lower of the two, at the very end of its cell (`end="lower"`), and its mirror image the upper one at
-the very start.  These are the left and the right end of the places above, for which the three r are
-enough.
-
-**Mean**, s = (Σ cells) / n'.  One more row out and one less in raises s(r) if and only if
-cell_{r+1} + m < 2 s(r).  Once that fails it fails for all larger r: cells only grow, s only falls.
-Within a cell it holds for all rows or for none.  So **the best r is min(M, B_v) with v the first
-cell such that v + m >= 2 s(B_v)**: a bisection over cells.
-
-**Trimmed mean**: without the ⌊α n'⌋ lowest and the ⌊α n'⌋ highest rows, α < 1/2.  Let
-e_1 <= e_2 <= ... be the rows of x and then z times cell m.  "r out, z - r in" leaves the mean of
-e_{c+1}, ..., e_{n+z-c} with c = r + ⌊α (n+z-2r)⌋, which grows by 0 or 1 with r.  Going from c to
-c+1 raises the mean if and only if e_{c+1} + e_{n+z-c} is below twice the mean; as long as neither
-changes its cell this stays true or stays false.  So **c = B_v, c = n+z-B_v and the ends of c's
-range** are enough.
-
-The **sum** needs no such closed form: see `dampen.questions.groups.statistics`.
-
-A new statistic is a file beside this one with a class such as these and its `NamedStatistic`, and a
-line in the list `STATISTICS` of `dampen.questions.groups.problem`.
-
-Exact fractions in arrays: numpy has integers and floats, and a float must not decide here.
-
-A fraction is whole + rest / of with 0 <= rest < of < 2^45.  Two different fractions with such
-denominators differ by more than 2^-90, so the first 108 binary digits of rest / of order them as
-the fractions themselves; six rounds of long division by 2^18 give these digits in 64-bit integers.
-
-The public grid of values, lower, lower + step, ..., upper, and counts by group and cell.
-
-Without a grid the cells are the numbers that occur (`ValueHistograms`).
-
-For a group x with n rows on the cells 0, 1, ..., m of a public grid, B_v is the number of rows
-below cell v (B_0 = 0, B_{m+1} = n), and A_v the sum of their cells.  Questions come in arrays:
-`who` is the group's row in the counts, and all arguments have, or broadcast to, one shape.
-
-The groups with the largest sum, by a mechanism of the core.
-
-`BySum` draws by the sums of the groups.  One row more or less changes one group's sum by at most
-Δ = max(|lower|, |upper|), and one replaced value by at most Δ = upper - lower.  Between neighbours
-no two sums move in opposite directions, since only one moves.  That is all that permute-and-flip
-needs to draw with the exponent ε u / Δ, without a factor 1/2; and the vector of sums changes by
-at most Δ in the 1-norm, so that Laplace noise of scale Δ / ε on every sum serves any k at once, and
-may show their order.  Sums are whole numbers of the largest unit that divides `lower` and `step`,
-clamped to ±2^53, where floats are exact; clamping never makes two sums differ by more.
-
-The quantile of a group that is public by now, with an interval: for `measure=`.
-
-Three draws by permute-and-flip, each with a
-third of its ε: the value aims at the rank p n, the ends of the interval at p n - B and p n + B.  Of
-a cell with r rows below it and r' rows up to it, an aim t is max(r - t, t - r', 0) rows off, which
-a row changes by at most h = max(p, 1-p); so exp(-ε'/2h) per row off is ε'-DP.  The lower end has
-one more candidate, "below all cells", which is max(t, 0) rows off, and the upper end one above all
-cells, max(n - t, 0) rows off: there always is a candidate that is 0 rows off.  So a draw from m
-candidates is at least B rows off with probability 1 - (1 - exp(-ε' B / 2h))^m at most.
-
-**Theorem.**  With B such that this is α/2, the interval holds the true quantile x with probability
-1 - α or more, whatever the data is.  Proof.  At most p n rows are below x and at least p n are up
-to x.  If the lower end L were above x, it would have r >= p n rows below it and be at least B rows
-off from p n - B; if the upper end were below x, it would have r' <= p n rows up to it and be at
-least B rows off from p n + B. ∎
+A new statistic is a file beside this one with a class such as those here and its `NamedStatistic`,
+and a line in the list `STATISTICS` of `dampen.questions.groups.problem`.
 """
 
 import math
@@ -134,7 +64,13 @@ ROUNDS = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fractions:
-    """One exact number per entry: whole + rest / of."""
+    """One exact number per entry: whole + rest / of.
+
+    A fraction is whole + rest / of with 0 <= rest < of < 2^45.  Two different fractions with such
+    denominators differ by more than 2^-90, so the first 108 binary digits of rest / of order them
+    as the fractions themselves; six rounds of long division by 2^18 give these digits in 64-bit
+    integers.
+    """
 
     whole: IntArray
     rest: IntArray
@@ -319,7 +255,12 @@ def usual_step(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Histograms:
-    """Private counts, one row per group, one column per cell."""
+    """Private counts, one row per group, one column per cell.
+
+    For a group x with n rows on the cells 0, 1, ..., m of a public grid, B_v is the number of rows
+    below cell v (B_0 = 0, B_{m+1} = n), and A_v the sum of their cells.  Questions come in arrays:
+    `who` is the group's row in the counts, and all arguments have, or broadcast to, one shape.
+    """
 
     counts: IntArray
 
@@ -535,6 +476,34 @@ MIRRORED: dict[str, Literal["middle", "lower", "upper"]] = {
 class Quantile:
     """The interpolated p-quantile, 0 < p < 1, in units of 1 / `unit` cells.
 
+    **Interpolated quantile**, 0 < p < 1.  The rows of a cell are spread evenly over it.  With v the
+    cell of the row of rank ⌈p n'⌉, b rows below it and c in it,
+
+        s = v + (p n' - b) / c,    in (v, v+1);
+
+    where p n' = b + c is the end of cell v, every place up to the next cell u that has rows halves
+    them as well, and s = (v + 1 + u) / 2 is in the middle.  So a median of two values is their
+    mean, as everybody computes it: the order of s refines the order of ordinary medians, and groups
+    whose medians tie are told apart by how far into the cell the median lies.  The mirror image of
+    s is the same with 1 - p.
+
+    Let f be the share of a row's cell that lies below τ.  The left end of the places of s is above
+    τ if and only if Σ over rows of (f - p) is negative.  A row less in the beginning and one less
+    added at the end change that sum by 2p - f - f_m, with f_m = 0 unless τ is in cell m, and f
+    falls along the rows: 1 below τ's cell, one value in it, 0 above.  So the best r is 0, or all
+    rows below τ's cell, or all up to it, or M if that is less.  If M clears τ's cell, M itself
+    pushes s above τ.  Hence **r = 0, r = M and r = B_v with B_v <= M < B_{v+1}** are enough for
+    every τ.  They are for a middle as well: if some r has it between two cells, the sum is 0 for
+    every τ in between, and not larger for one of these three.  It then is 0 too, and the ends are
+    the same two cells (what is left out is below both, but not all of that), or negative, and s is
+    not below the upper end.
+
+    **Without a grid** only the order of values may be looked at: where two values halve the rows,
+    the middle of their cells would depend on which values other groups have.  The quantile then is
+    the lower of the two, at the very end of its cell (`end="lower"`), and its mirror image the
+    upper one at the very start.  These are the left and the right end of the places above, for
+    which the three r are enough.
+
     Attributes:
         p: the share of the rows below.
         end: where two values halve the rows: their middle, or one of them.
@@ -588,7 +557,13 @@ class Quantile:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """The mean, in cells."""
+    """The mean, in cells.
+
+    **Mean**, s = (Σ cells) / n'.  One more row out and one less in raises s(r) if and only if
+    cell_{r+1} + m < 2 s(r).  Once that fails it fails for all larger r: cells only grow, s only
+    falls.  Within a cell it holds for all rows or for none.  So **the best r is min(M, B_v) with v
+    the first cell such that v + m >= 2 s(B_v)**: a bisection over cells.
+    """
 
     def largest(self, top: int) -> int:
         return top
@@ -618,7 +593,15 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class TrimmedMean:
-    """The mean without a share α < 1/2 of the rows at each end, in cells."""
+    """The mean without a share α < 1/2 of the rows at each end, in cells.
+
+    **Trimmed mean**: without the ⌊α n'⌋ lowest and the ⌊α n'⌋ highest rows, α < 1/2.  Let
+    e_1 <= e_2 <= ... be the rows of x and then z times cell m.  "r out, z - r in" leaves the mean
+    of e_{c+1}, ..., e_{n+z-c} with c = r + ⌊α (n+z-2r)⌋, which grows by 0 or 1 with r.  Going from
+    c to c+1 raises the mean if and only if e_{c+1} + e_{n+z-c} is below twice the mean; as long as
+    neither changes its cell this stays true or stays false.  So **c = B_v, c = n+z-B_v and the ends
+    of c's range** are enough.
+    """
 
     alpha: Fraction
 
@@ -749,7 +732,17 @@ JOINT = Mechanism("joint", Global(), LAPLACE)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BySum:
-    """The private sums of the groups, ready to be drawn from."""
+    """The private sums of the groups, ready to be drawn from.
+
+    `BySum` draws by the sums of the groups.  One row more or less changes one group's sum by at
+    most Δ = max(|lower|, |upper|), and one replaced value by at most Δ = upper - lower.  Between
+    neighbours no two sums move in opposite directions, since only one moves.  That is all that
+    permute-and-flip needs to draw with the exponent ε u / Δ, without a factor 1/2; and the vector
+    of sums changes by at most Δ in the 1-norm, so that Laplace noise of scale Δ / ε on every sum
+    serves any k at once, and may show their order.  Sums are whole numbers of the largest unit that
+    divides `lower` and `step`, clamped to ±2^53, where floats are exact; clamping never makes two
+    sums differ by more.
+    """
 
     sums: Selection
     selection: str = "pf"
@@ -827,6 +820,20 @@ FARTHEST = 2.0**53
 @dataclass(frozen=True)
 class QuantileMethod:
     """The quantile of every group with an interval, by three draws by rank.
+
+    Three draws by permute-and-flip, each with a third of its ε: the value aims at the rank p n, the
+    ends of the interval at p n - B and p n + B.  Of a cell with r rows below it and r' rows up to
+    it, an aim t is max(r - t, t - r', 0) rows off, which a row changes by at most h = max(p, 1-p);
+    so exp(-ε'/2h) per row off is ε'-DP.  The lower end has one more candidate, "below all cells",
+    which is max(t, 0) rows off, and the upper end one above all cells, max(n - t, 0) rows off:
+    there always is a candidate that is 0 rows off.  So a draw from m candidates is at least B rows
+    off with probability 1 - (1 - exp(-ε' B / 2h))^m at most.
+
+    **Theorem.**  With B such that this is α/2, the interval holds the true quantile x with
+    probability 1 - α or more, whatever the data is.  Proof.  At most p n rows are below x and at
+    least p n are up to x.  If the lower end L were above x, it would have r >= p n rows below it
+    and be at least B rows off from p n - B; if the upper end were below x, it would have r' <= p n
+    rows up to it and be at least B rows off from p n + B. ∎
 
     Attributes:
         value: the column of numbers.

@@ -1,4 +1,7 @@
-"""The most influential node of a graph (application 2 of the paper).
+"""Egocentric betweenness: the most influential node of a graph (application 2 of the paper).
+
+- `Betweenness`, `EgoSensitivity`: the metric, with the δ of two sensitivity functions.
+- `lazy_top`, `draw_nodes`: draws that compute betweenness only where the order is still open.
 
 Add/remove one edge between public nodes, degrees at most D (public; n - 1 always holds).  With d(v)
 the degree of v and q(m) = max(m(m-1)/4, m):
@@ -13,51 +16,7 @@ the degree of v and q(m) = max(m(m-1)/4, m):
 
 Both are admissible, checked by brute force on all graphs with six vertices.
 
-**The cap.**  Any public number above Δ may play the role of Δ.  `cap_degree` = D' >= D makes it
-q(D') with T = D'; D' = D is the paper's SLD.  As D' grows, SLD turns into the exponential mechanism
-on the degree.
-
-**Joint release.**  The whole vector of shifted scores changes by at most 2 in the 1-norm.  Proof,
-in units of 1/cap, for an edge that joins a and b, of degrees i and j <= N = D - 1 with c common
-neighbours.  For a neighbour x of one end only, let t be how many common neighbours it is adjacent
-to; t <= c, and there are i + j - 2c such x.
-
-(1) The score of a changes by cap - q(i) + gain, where gain is 1 / (1 + t) for each of its own x,
-for the new pair of x and b, less at most 1/2 for each of the c(c-1)/2 pairs of common neighbours.
-(2) Of all others only a common neighbour w changes: its degree stays, its EBC falls, by at most 1
-for the pair a, b and by 1/2 for each x adjacent to w.  Together: c + (sum of t) / 2.
-(3) If both ends rise, the total above 2 cap is at most -q(i) - q(j) + (i + j - 2c) κ + c, where κ
-is the largest 1 / (1 + t) + t/2, which is convex: max(1, 1 / (1 + c) + c/2).  As q is convex, that
-is at most -2 q(m) + 2 (m - c) κ + c with m = (i + j)/2.  For c <= 1 it is at most 0 because of
-q(m) >= m; for c >= 2, with s = m - c, because q(m) >= m(m-1)/4 makes it at most
--(s² - s (1 + 4 / (1+c)) + c² - 3c) / 2, except where m < 5 and c is 2 or 3, where q(m) = m does.
-(4) If only a falls, the total is at most q(i) - q(j) + j + c (m - 1/4) - 3c²/4, which is at most
-q(i) - q(j) + j + (m - 1/4)²/3 <= 3N²/8 + N/4 + 2.1 < N(N+1)/2 = 2 q(D) for N >= 5.  If both fall,
-it is at most q(i) + q(j) + m²/2 + m/2 - 2 cap <= N² - 2 cap < 2 cap.  A test enumerates smaller D,
-and all others up to 60.
-
-Joining two isolated nodes moves both their scores by exactly 1, so 2 is as small as can be.
-With the codegree version many δ change at once, so there is no joint release.
-
-What SLD ranks by: EBC(v) / q(D') is at most 2 score units; all the rest is the degree.  The degree
-itself (`metric="degree"`) is therefore the control to beat: integers, Δ = 1, one-sided, S = 2.
-
 Differences from the paper: D is a public parameter, not the largest degree of the private graph.
-
-Draws that compute betweenness only where the order is still open.
-
-A score of a node is known from its degree up to little: EBC lies between 0 and d(d-1)/2, so that
-the shifted score is known to 2 units, and the dampened one to about as much.  Noise decides the
-order of nearly all nodes long before that matters.  So scores are refined as noise is: every node
-has an interval, from its degree and from the known bits of its noise; EBC is computed for the nodes
-that may still be among the k best, and for no others.
-
-**The same answer.**  Let the interval of node v for its noisy score be [l(v), h(v)] when EBC is
-known and [L(v), H(v)], which contains it, when only the degree is.  The k nodes of largest H have
-some least L, called t; so k nodes have l >= t, and whoever has h < t is not among the k best.
-All others have H >= h >= t: they are asked for.  `dampen.core.sampling.settle` then sees the same
-bits, scores and largest score (the nodes that may have it are asked for as well) as after a
-computation of all scores: the law is the same, and for the same bits the answer is.
 """
 
 from collections.abc import Callable, Mapping
@@ -223,6 +182,19 @@ def lazy_top(
     """`dampen.core.sampling.noisy_top` for scores that are known to lie between two numbers each.
 
     `exactly` is asked once, for the scores of those whose order the noise leaves open.
+
+    A score of a node is known from its degree up to little: EBC lies between 0 and d(d-1)/2, so
+    that the shifted score is known to 2 units, and the dampened one to about as much.  Noise
+    decides the order of nearly all nodes long before that matters.  So scores are refined as noise
+    is: every node has an interval, from its degree and from the known bits of its noise; EBC is
+    computed for the nodes that may still be among the k best, and for no others.
+
+    **The same answer.**  Let the interval of node v for its noisy score be [l(v), h(v)] when EBC is
+    known and [L(v), H(v)], which contains it, when only the degree is.  The k nodes of largest H
+    have some least L, called t; so k nodes have l >= t, and whoever has h < t is not among the k
+    best.  All others have H >= h >= t: they are asked for.  `dampen.core.sampling.settle` then sees
+    the same bits, scores and largest score (the nodes that may have it are asked for as well) as
+    after a computation of all scores: the law is the same, and for the same bits the answer is.
     """
     high = between[1]
     drawn = contenders(high, scale, noise, len(high), entropy)  # everyone, with the bits so far
@@ -253,7 +225,40 @@ JOINT_STRETCH = 10
 
 @dataclass(frozen=True)
 class Betweenness:
-    """Egocentric betweenness, with one of two sensitivity functions and the cap q(cap_degree)."""
+    """Egocentric betweenness, with one of two sensitivity functions and the cap q(cap_degree).
+
+    **The cap.**  Any public number above Δ may play the role of Δ.  `cap_degree` = D' >= D makes it
+    q(D') with T = D'; D' = D is the paper's SLD.  As D' grows, SLD turns into the exponential
+    mechanism on the degree.
+
+    **Joint release.**  The whole vector of shifted scores changes by at most 2 in the 1-norm.
+    Proof, in units of 1/cap, for an edge that joins a and b, of degrees i and j <= N = D - 1 with c
+    common neighbours.  For a neighbour x of one end only, let t be how many common neighbours it is
+    adjacent to; t <= c, and there are i + j - 2c such x.
+
+    (1) The score of a changes by cap - q(i) + gain, where gain is 1 / (1 + t) for each of its own
+    x, for the new pair of x and b, less at most 1/2 for each of the c(c-1)/2 pairs of common
+    neighbours.
+    (2) Of all others only a common neighbour w changes: its degree stays, its EBC falls, by at most
+    1 for the pair a, b and by 1/2 for each x adjacent to w.  Together: c + (sum of t) / 2.
+    (3) If both ends rise, the total above 2 cap is at most -q(i) - q(j) + (i + j - 2c) κ + c, where
+    κ is the largest 1 / (1 + t) + t/2, which is convex: max(1, 1 / (1 + c) + c/2).  As q is convex,
+    that is at most -2 q(m) + 2 (m - c) κ + c with m = (i + j)/2.  For c <= 1 it is at most 0
+    because of q(m) >= m; for c >= 2, with s = m - c, because q(m) >= m(m-1)/4 makes it at most
+    -(s² - s (1 + 4 / (1+c)) + c² - 3c) / 2, except where m < 5 and c is 2 or 3, where q(m) = m
+    does.
+    (4) If only a falls, the total is at most q(i) - q(j) + j + c (m - 1/4) - 3c²/4, which is at
+    most q(i) - q(j) + j + (m - 1/4)²/3 <= 3N²/8 + N/4 + 2.1 < N(N+1)/2 = 2 q(D) for N >= 5.  If
+    both fall, it is at most q(i) + q(j) + m²/2 + m/2 - 2 cap <= N² - 2 cap < 2 cap.  A test
+    enumerates smaller D, and all others up to 60.
+
+    Joining two isolated nodes moves both their scores by exactly 1, so 2 is as small as can be.
+    With the codegree version many δ change at once, so there is no joint release.
+
+    What SLD ranks by: EBC(v) / q(D') is at most 2 score units; all the rest is the degree.  The
+    degree itself (`metric="degree"`) is therefore the control to beat: integers, Δ = 1, one-sided,
+    S = 2.
+    """
 
     delta: Literal["degree", "codegree"] = "degree"
     cap_degree: int | None = None

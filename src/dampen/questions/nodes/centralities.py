@@ -1,8 +1,13 @@
-"""Eigenvector centrality, core numbers and PageRank, in two rounds.
+"""Eigenvector centrality, core numbers, PageRank and triangles: metrics of more than the degree.
 
-No local bound limits what one edge does to any of them, but a step or two of the iterations that
-end at them find most of their largest nodes.  A step sums over neighbours, and an edge changes two
-sums, if what is summed is public.
+- `CentralRounds`: eigenvector centrality, core numbers and PageRank, in two rounds.
+- `Core`: core numbers in one round.
+- `Triangles`, `Brokerage`: influence by triangles, how many there are at a node and how few.
+
+**Eigenvector centrality, core numbers and PageRank, in two rounds.**  No local bound limits what
+one edge does to any of them, but a step or two of the iterations that end at them find most of
+their largest nodes.  A step sums over neighbours, and an edge changes two sums, if what is summed
+is public.
 
 **Round 1** is that of `dampen.questions.nodes.two_rounds`: noisy degrees d~ of all nodes, with a
 part ε1 of ε.  Everything named next is a public function of d~, n, k and ε (`Leaders`): estimates e
@@ -30,62 +35,15 @@ log(10 n) on (`dampen.questions.nodes.graphs.noisy_copy`).  More private steps o
 were tried: they find less than one step at nearly every ε below that, and less than the copy above.
 
 **Theorem.**  One edge changes f by at most S in the 1-norm, whatever d~ is.  Hence both rounds
-together are (ε1 + ε2)-DP, as in `two_rounds`.
-
-*Weights.*  An edge uv changes f_u by w_v and f_v by w_u, if these are on R, and nothing else:
-S is the sum of the two largest weights on R, or the largest outside if that is more.
-
-*PageRank.*  With 0 <= c2 <= c1 and r <= ρ <= τ/2, S is the largest of c1 + ρ/2 + 9τ/16, 9τ/8,
-2ρ + c2/2, τ + c0 and c1 + τ/2, before rounding.  Proof.  Let u outside R have d neighbours, j of
-them on R, and let x = j/d.  Then y_u = s/d with s <= c1 + d (τ (1-x) + ρx).  An edge from u to a
-node whose t is t moves y_u to (s + t) / (d+1), towards t, by |t - y_u| / (d+1), and t_u by
-c2 / (d (d+1)), for which the y_w of its neighbours outside R change by 1/d_w of that, each counted
-at no more than d_w nodes: by (1-x) c2 / (d+1) together.
-(1) c on R, u not: f_c gains the new y_u, and j others change with y_u.  If t = r_c <= y_u, it is
-((1+x) s + (1-j) t + (1-x) c2) / (d+1) together.  As (1+x) (τ (1-x) + ρx) <= τ (1 + x/2 - x²/2) <=
-9τ/8, that is for j > 0 a mean of at most 2 c1, with weight 1 / (d+1) <= 1/2, and of 9τ/8, and for
-j = 0 of c1 + ρ + c2 and τ.  If t > y_u, it is at most t + t + c2/2.  If d = 0, it is c1 + t.
-(2) Both ends outside R: an end with d = 0 is counted nowhere.  Any other changes by at most
-(x d |t - y| + (1-x) c2) / (d+1), t being that of the other end after the step.  If t >= y, that is
-at most t or c2/2; else it is a mean of at most c1 and of x τ (1 - x/2) <= τ/2, so at most
-c1/2 + τ/4 or τ/2.  t is at most τ, and c0 + c2/2 if the other end had a neighbour before.
-(3) Both ends on R: their r, at most 2ρ <= τ together.
-Rounding: t and y are rounded down to a grid so fine that sums fit into 64 bits, hence y by less
-than 2 of its units, f_c by less than 2n of them; f is rounded down to a coarser grid.  So its
-places differ from those of a vector with the norm above by less than 1 + 2n / (one step of that
-grid), which is paid for at every place.
-
-**Ranking.**  f and d~ are both noisy.  Where neighbours were all alike, f would be a multiple b of
-the degree: b, and how far f is from that, are fitted on R; then f is averaged with b e, each with
-the weight of its precision.  All of it is public by then.
-
-**Cores.**  u = the core number, the largest k for which v is in a subgraph of smallest degree k.
-Without one edge that subgraph has smallest degree k - 1, so Δ = 1; an edge more lowers none.
-One-sided; any number of core numbers may change at once, so there is no joint release.
+together are (ε1 + ε2)-DP, as in `two_rounds`.  `Weighted` and `Walk` say what S is, and prove it.
 
 **What was chosen, and how.**  All constants were tuned on wiki-Vote, ego-Facebook, ca-HepTh, Enron,
 GitHub and DBLP; the other graphs of docs/lab-nodes.md were looked at once, afterwards.  What pays
 off was decided on the small graphs of the study `growing` too.
 
-Influence by triangles, how many there are at a node and how few.
-
-T(v) is the number of edges among the neighbours of v.  An edge ab between nodes with c common
-neighbours changes T(a) and T(b) by c and T of every common neighbour by 1, all in one direction.
-Degrees are at most D, so c <= D - 1.
-
-**Triangles.**  u = T, Δ = D - 1.  The c of an edge at v is at most d(v), and other edges change
-T(v) by at most 1, only where d(v) >= 2; one edge changes d(v) by at most 1.  So
-δ(G, t, v) = min(d(v) + t, D - 1) is admissible.  One-sided; the vector changes by 3c <= 3Δ in the
-1-norm.
-
-**Brokerage.**  u = d - κ T / (D - 1) with κ = 4/3, for who has a public bound D on degrees: a
-neighbour counts less the more others it knows.  With x = κ c / (D - 1), an edge changes u at its
-ends by 1 - x and at the c common neighbours by x together, in the 1-norm by 2 |1 - x| + x, which is
-at most 2 for x <= κ = 4/3 (2 - x below 1, 3x - 2 above).  With κ = 3/2 it is 2.5.  Here in
-integers: 3 (D - 1) d - 4 T, so that Δ = 3 (D - 1): an end of an edge changes by 3 (D - 1) - 4c, a
-common neighbour by 4.  A bound of 3 stands in for smaller ones: it holds where they do.
-
-Tests repeat all of it on all small graphs.
+**Triangles.**  T(v) is the number of edges among the neighbours of v.  An edge ab between nodes
+with c common neighbours changes T(a) and T(b) by c and T of every common neighbour by 1, all in one
+direction.  Degrees are at most D, so c <= D - 1.  Tests repeat all of it on all small graphs.
 """
 
 from collections.abc import Callable
@@ -132,7 +90,13 @@ def triangles(graph: Graph) -> IntArray:
 
 @dataclass(frozen=True)
 class Triangles:
-    """The number of edges among the neighbours of a node."""
+    """The number of edges among the neighbours of a node.
+
+    u = T, Δ = D - 1.  The c of an edge at v is at most d(v), and other edges change T(v) by at most
+    1, only where d(v) >= 2; one edge changes d(v) by at most 1.  So
+    δ(G, t, v) = min(d(v) + t, D - 1) is admissible.  One-sided; the vector changes by 3c <= 3Δ in
+    the 1-norm.
+    """
 
     name: ClassVar[str] = "triangles"
     help: ClassVar[str] = "edges among the neighbours of a node"
@@ -163,7 +127,15 @@ class Triangles:
 
 @dataclass(frozen=True)
 class Brokerage:
-    """The degree less triangles, as far as a public bound on degrees allows."""
+    """The degree less triangles, as far as a public bound on degrees allows.
+
+    u = d - κ T / (D - 1) with κ = 4/3, for who has a public bound D on degrees: a neighbour counts
+    less the more others it knows.  With x = κ c / (D - 1), an edge changes u at its ends by 1 - x
+    and at the c common neighbours by x together, in the 1-norm by 2 |1 - x| + x, which is at most 2
+    for x <= κ = 4/3 (2 - x below 1, 3x - 2 above).  With κ = 3/2 it is 2.5.  Here in integers:
+    3 (D - 1) d - 4 T, so that Δ = 3 (D - 1): an end of an edge changes by 3 (D - 1) - 4c, a common
+    neighbour by 4.  A bound of 3 stands in for smaller ones: it holds where they do.
+    """
 
     name: ClassVar[str] = "brokerage"
     help: ClassVar[str] = "the degree less triangles, for a public max_degree"
@@ -321,7 +293,12 @@ class CentralRounds:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Settled:
-    """A question whose noisy answers, of this scale, are averaged with what degrees tell."""
+    """A question whose noisy answers, of this scale, are averaged with what degrees tell.
+
+    f and d~ are both noisy.  Where neighbours were all alike, f would be a multiple b of the
+    degree: b, and how far f is from that, are fitted on R; then f is averaged with b e, each with
+    the weight of its precision.  All of it is public by then.
+    """
 
     leaders: Leaders
     question: "Weighted | Walk"
@@ -341,7 +318,11 @@ class Settled:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Weighted:
-    """The sum of public weights over the neighbours of each node of a shortlist."""
+    """The sum of public weights over the neighbours of each node of a shortlist.
+
+    An edge uv changes f_u by w_v and f_v by w_u, if these are on R, and nothing else: S is the sum
+    of the two largest weights on R, or the largest outside if that is more.
+    """
 
     nodes: IntArray
     weights: IntArray
@@ -365,10 +346,31 @@ class Walk:
 
     Guarantee: 0 <= c2 <= c1, and `levels` are at most (c0 + c2) / 2; c0 + c1 + c2 <= 2^bits.
 
+    With 0 <= c2 <= c1 and r <= ρ <= τ/2, S is the largest of c1 + ρ/2 + 9τ/16, 9τ/8, 2ρ + c2/2,
+    τ + c0 and c1 + τ/2, before rounding.  Proof.  Let u outside R have d neighbours, j of them on
+    R, and let x = j/d.  Then y_u = s/d with s <= c1 + d (τ (1-x) + ρx).  An edge from u to a node
+    whose t is t moves y_u to (s + t) / (d+1), towards t, by |t - y_u| / (d+1), and t_u by
+    c2 / (d (d+1)), for which the y_w of its neighbours outside R change by 1/d_w of that, each
+    counted at no more than d_w nodes: by (1-x) c2 / (d+1) together.
+    (1) c on R, u not: f_c gains the new y_u, and j others change with y_u.  If t = r_c <= y_u, it
+    is ((1+x) s + (1-j) t + (1-x) c2) / (d+1) together.  As (1+x) (τ (1-x) + ρx) <=
+    τ (1 + x/2 - x²/2) <= 9τ/8, that is for j > 0 a mean of at most 2 c1, with weight
+    1 / (d+1) <= 1/2, and of 9τ/8, and for j = 0 of c1 + ρ + c2 and τ.  If t > y_u, it is at most
+    t + t + c2/2.  If d = 0, it is c1 + t.
+    (2) Both ends outside R: an end with d = 0 is counted nowhere.  Any other changes by at most
+    (x d |t - y| + (1-x) c2) / (d+1), t being that of the other end after the step.  If t >= y, that
+    is at most t or c2/2; else it is a mean of at most c1 and of x τ (1 - x/2) <= τ/2, so at most
+    c1/2 + τ/4 or τ/2.  t is at most τ, and c0 + c2/2 if the other end had a neighbour before.
+    (3) Both ends on R: their r, at most 2ρ <= τ together.
+    Rounding: t and y are rounded down to a grid so fine that sums fit into 64 bits, hence y by less
+    than 2 of its units, f_c by less than 2n of them; f is rounded down to a coarser grid.  So its
+    places differ from those of a vector with the norm above by less than 1 + 2n / (one step of that
+    grid), which is paid for at every place.
+
     Attributes:
         nodes: the shortlist.
         levels: r, one for each of them.
-        c0, c1, c2: see above.
+        c0, c1, c2: see the module.
         bits: the sum of n numbers below 2^bits is below 2^62.
         n: how many nodes there are.
     """
@@ -537,7 +539,12 @@ def _settled(step: Callable[[FloatArray], FloatArray], n: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class Core:
-    """The core number of a node; two rounds find it best."""
+    """The core number of a node; two rounds find it best.
+
+    u = the core number, the largest k for which v is in a subgraph of smallest degree k.  Without
+    one edge that subgraph has smallest degree k - 1, so Δ = 1; an edge more lowers none.
+    One-sided; any number of core numbers may change at once, so there is no joint release.
+    """
 
     name: ClassVar[str] = "core"
     help: ClassVar[str] = "the core number: how dense a crowd a node belongs to"

@@ -1,32 +1,12 @@
 """Graphs in compressed rows, and their egocentric betweenness, exact, on all cores.
 
+- `Graph`, `Rows`: a graph, and the edges of a simple graph, in rows.
+- `egocentric_betweenness`, `betweenness`, `codegrees`: numbers of all nodes, exact and not private.
+- `noisy_copy`: a noisy copy of a graph, which is private.
+- `in_threads`: work on all cores: ranges of a kernel that gives back the interpreter's lock.
+
 A `Graph` is undirected and simple, on a public set of nodes; its edges are private, so nothing
 here shows or tells how many there are.
-
-Work on all cores: ranges of a kernel that gives back the interpreter's lock.
-
-The edges of a simple graph, in rows.
-
-Every edge is held once, at the lower of its two ends: that is enough for degrees and for all that
-the default of `dampen.top_k` asks, and takes half the sorting.  Whole rows, with every edge at both
-ends, are made when they are asked for, and then stand in for the others.
-
-**A noisy copy of a graph** tells all of it where ε is large.  Every one of the N = n (n-1) / 2
-pairs of nodes is flipped, from an edge to none or the other way, independently, with the chance
-p = 1 - exp(-1/s), where s is an integer with 2 <= s <= e^ε (`odds`).
-
-**Theorem.**  The copy is ε-DP under adding or removing one edge, and so is all that is computed
-from it.  Proof.  One edge more or less changes one pair.  Whatever the copy says of that pair, the
-chance of it changes by the factor (1 - p) / p = 1 / (exp(1/s) - 1), or by one over that.  As
-exp(x) - 1 >= x, it is at most s <= e^ε; and it is at least 1, because exp(1/s) <= exp(1/2) < 2.  ∎
-
-The loss is above ε - 2/s, unless s is cut off at 2^40.
-
-The pairs that are flipped do not depend on the graph, and the distance from one to the next is
-geometric, so that drawing them takes O(N/s) numbers.  A Poisson number of mean 1/s is 0 with the
-chance exp(-1/s) = 1 - p.  So the number of flips is at most a Poisson number of mean N/s
-(`wrong_pairs`).  At s >= 10 n about one node in ten has a wrong neighbour; with another log n of
-ε the copy is the graph itself.
 """
 
 import os
@@ -152,7 +132,12 @@ CELL_BITS = 14
 
 
 class Rows:
-    """The edges of a simple graph on nodes 0, 1, ..., n-1; see `rows_of`."""
+    """The edges of a simple graph on nodes 0, 1, ..., n-1; see `rows_of`.
+
+    Every edge is held once, at the lower of its two ends: that is enough for degrees and for all
+    that the default of `dampen.top_k` asks, and takes half the sorting.  Whole rows, with every
+    edge at both ends, are made when they are asked for, and then stand in for the others.
+    """
 
     __slots__ = ("_ranges", "_whole", "degrees", "half")
 
@@ -491,7 +476,26 @@ def wrong_pairs(n: int, epsilon: Fraction, confidence: float) -> int:
 
 
 def noisy_copy(graph: Graph, epsilon: Fraction, entropy: Entropy) -> Graph:
-    """The graph after random pairs were flipped: ε-DP under adding or removing one edge."""
+    """The graph after random pairs were flipped: ε-DP under adding or removing one edge.
+
+    **A noisy copy of a graph** tells all of it where ε is large.  Every one of the N = n (n-1) / 2
+    pairs of nodes is flipped, from an edge to none or the other way, independently, with the chance
+    p = 1 - exp(-1/s), where s is an integer with 2 <= s <= e^ε (`odds`).
+
+    **Theorem.**  The copy is ε-DP under adding or removing one edge, and so is all that is computed
+    from it.  Proof.  One edge more or less changes one pair.  Whatever the copy says of that pair,
+    the chance of it changes by the factor (1 - p) / p = 1 / (exp(1/s) - 1), or by one over that.
+    As exp(x) - 1 >= x, it is at most s <= e^ε; and it is at least 1, because
+    exp(1/s) <= exp(1/2) < 2.  ∎
+
+    The loss is above ε - 2/s, unless s is cut off at 2^40.
+
+    The pairs that are flipped do not depend on the graph, and the distance from one to the next is
+    geometric, so that drawing them takes O(N/s) numbers.  A Poisson number of mean 1/s is 0 with
+    the chance exp(-1/s) = 1 - p.  So the number of flips is at most a Poisson number of mean N/s
+    (`wrong_pairs`).  At s >= 10 n about one node in ten has a wrong neighbour; with another log n
+    of ε the copy is the graph itself.
+    """
     n = len(graph.nodes)
     begins, ends, to = graph.rows.half
     lower = np.repeat(np.arange(n), ends - begins)

@@ -1,25 +1,9 @@
 """How the most influential nodes are found: in one round, in two, or in a noisy copy of the graph.
 
-What an answer about nodes will be worth, from public facts alone.
-
-A mechanism on the degree, or on brokerage, names nodes that lead by enough
-(`dampen.releases.accuracy`).  Nothing is said of other rankings in one round.
-
-**Two rounds.**  What the second one asks depends on the first answer, so only that is said which
-holds whatever it is: k nodes that lead all others by g degrees have the k largest noisy degrees
-with probability 0.9, by the theorem of `dampen.releases.accuracy` for noise of scale 2/ε1; every
-second question is about those at least.  Discrete noise of a scale is less than 1 away from
-continuous noise of that scale (the floors of two exponential numbers, subtracted): two degrees more
-are enough.  So is 2B + 1, if all noises are at most B with probability 0.9: that is less where ε is
-large.
-
-**A noisy copy** of the graph has at most so many wrong pairs with probability 0.9
-(`dampen.questions.nodes.graphs.wrong_pairs`), and the answer is that of the copy.
-
-**The largest lead.**  Let k of n nodes have degrees of d <= D or more, of which at most k - 1 are
-among each other.  Then at least k (d - k + 1) edges go to the n - k others, of which one has at
-least the average.  So the lead is at most d - ⌈k (d - k + 1) / (n - k)⌉, which does not fall with d
-if 2k <= n and does not rise if 2k >= n, from d = k - 1 on: the largest is at one of the ends.
+- `OneRound`, `OfSources`, `TwoRounds`, `NoisyGraph`: these ways; `DegreesMethod` gives the numbers
+  of their winners.
+- `of_one_round`, `of_two_rounds`: what an answer about nodes will be worth, from public facts
+  alone.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -74,7 +58,11 @@ DISCRETE = 2
 def of_one_round(
     metric: Any, mechanism: Mechanism, *, n: int, k: int, max_degree: int, epsilon: Fraction
 ) -> Accuracy:
-    """The accuracy of k of n nodes by a mechanism on a metric, where neighbours are its unit."""
+    """The accuracy of k of n nodes by a mechanism on a metric, where neighbours are its unit.
+
+    A mechanism on the degree, or on brokerage, names nodes that lead by enough
+    (`dampen.releases.accuracy`).  Nothing is said of other rankings in one round.
+    """
     if getattr(metric, "unit", None) != "neighbours" or k >= n:
         return UNKNOWN
     tiny = metric.selection(made_up_graph(), max_degree)
@@ -91,7 +79,16 @@ def of_one_round(
 
 
 def of_two_rounds(*, n: int, k: int, max_degree: int, epsilon: Fraction) -> Accuracy:
-    """The accuracy of k of n nodes in two rounds."""
+    """The accuracy of k of n nodes in two rounds.
+
+    What the second one asks depends on the first answer, so only that is said which holds whatever
+    it is: k nodes that lead all others by g degrees have the k largest noisy degrees with
+    probability 0.9, by the theorem of `dampen.releases.accuracy` for noise of scale 2/ε1; every
+    second question is about those at least.  Discrete noise of a scale is less than 1 away from
+    continuous noise of that scale (the floors of two exponential numbers, subtracted): two degrees
+    more are enough.  So is 2B + 1, if all noises are at most B with probability 0.9: that is less
+    where ε is large.
+    """
     if k >= n:
         return UNKNOWN
     degrees = Degree().selection(made_up_graph(), max_degree)
@@ -151,6 +148,11 @@ def _enough(suffices: Callable[[Fraction], bool], epsilon: Fraction) -> float:
 
 def largest_lead(n: int, k: int, max_degree: int) -> int:
     """How many neighbours k < n nodes can have more than each of the others.
+
+    Let k of n nodes have degrees of d <= D or more, of which at most k - 1 are among each other.
+    Then at least k (d - k + 1) edges go to the n - k others, of which one has at least the average.
+    So the lead is at most d - ⌈k (d - k + 1) / (n - k)⌉, which does not fall with d if 2k <= n and
+    does not rise if 2k >= n, from d = k - 1 on: the largest is at one of the ends.
 
     >>> largest_lead(40, 1, 39), largest_lead(40, 5, 39), largest_lead(40, 30, 39)
     (38, 34, 29)
@@ -425,6 +427,9 @@ class TwoRounds:
 @dataclass(frozen=True)
 class NoisyGraph:
     """The k best nodes of a noisy copy of the graph, equal ones in random order.
+
+    **A noisy copy** of the graph has at most so many wrong pairs with probability 0.9
+    (`dampen.questions.nodes.graphs.wrong_pairs`), and the answer is that of the copy.
 
     Attributes:
         wanted: which nodes, and how many.

@@ -1,4 +1,4 @@
-"""What a metric is: what influence means, and how it is found.
+"""What a metric is: what influence means, and how it is found; and the degree, which is one.
 
 A metric is one file and one line in `dampen.questions.nodes.metrics.METRICS`.  It says its name, a
 few words of help, and what answers it by default.  It is found in one round, by a mechanism on its
@@ -6,11 +6,6 @@ few words of help, and what answers it by default.  It is found in one round, by
 A metric with rounds has `values` as well: they are computed of a noisy copy of the graph
 (`dampen.questions.nodes.graphs.noisy_copy`) where ε is large enough for one.
 Choices, help, errors and the choice of the method follow from the list.
-
-The degree: integers, Δ = 1, one-sided, S = 2.
-
-Noise on it is exponential of scale k/ε for permute-and-flip (one-sided), Laplace of scale 2/ε for
-the joint release, which is the wider one for k <= 2.
 """
 
 from collections.abc import Callable, Mapping
@@ -134,7 +129,11 @@ def counted(counts: IntArray, joint: Mapping[Score, float], max_degree: int) -> 
 
 @dataclass(frozen=True)
 class Degree:
-    """The number of neighbours: integers, Δ = 1, and one edge changes exactly two of them."""
+    """The number of neighbours: integers, Δ = 1, and one edge changes exactly two of them.
+
+    One-sided, S = 2.  Noise on it is exponential of scale k/ε for permute-and-flip (one-sided),
+    Laplace of scale 2/ε for the joint release, which is the wider one for k <= 2.
+    """
 
     name: ClassVar[str] = "degree"
     help: ClassVar[str] = "the number of neighbours"

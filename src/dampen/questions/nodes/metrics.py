@@ -1,9 +1,6 @@
 """The metrics that are known by name: one line each, and all that follows from the list.
 
-Which of the public nodes has the largest influence: public parameters in, a selection out.
-
-What influence means is a metric: `dampen.questions.nodes.betweenness` is the paper's, the others
-are listed in `dampen.questions.nodes.metrics`.
+`InfluentialNode` is the selection by any of them: public parameters in, a selection out.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -109,6 +106,9 @@ def in_rounds(metric: Any, mechanism: str = TWO_ROUNDS, delta: str = "degree") -
 @dataclass(frozen=True)
 class InfluentialNode:
     """Which of the public nodes has the largest influence?
+
+    What influence means is a metric: `dampen.questions.nodes.betweenness` is the paper's, the
+    others are listed in `METRICS`.
 
     Attributes:
         n: the nodes are 0, 1, ..., n - 1; or else

@@ -1,5 +1,12 @@
 """Influential nodes in two rounds: above what the degree alone can tell.
 
+- `two_rounds`: the k most influential nodes, by the rounds below.
+- `Oriented`, `Shortlist`, `TriangleList`: what round 2 may ask, once round 1 has told about how
+  large degrees are.
+- `oriented_degrees`, `counts_around`: what it counts, from rows that hold every edge once.
+- `nested_laplace`: noise that can be taken back in part: a noisy number first, and a less noisy one
+  if need be.
+
 The degree is known with noise of scale 2/ε, because one edge counts at two ends, and it does not
 know whether the neighbours of a node know each other.  Both can be helped if the degrees are asked
 first, with a part of ε: what follows may depend on the answer in any way, since it is public then.
@@ -28,8 +35,8 @@ price in S, and what ε allows of it is spent on them: `Shortlist.whole_of`.  Sl
 1 / (the k-th largest d~); where that is below 1 there is no shortlist, for they would be negative.
 
 Or, where nothing of that is better, it refines round 1: d~ is made as a blurred copy of d + noise
-of scale 2 / (ε1 + ε2), which is then given out itself (see below).
-That is what one round with all the ε would have said: nothing is lost by having asked twice.
+of scale 2 / (ε1 + ε2), which is then given out itself (`nested_laplace`).  That is what one round
+with all the ε would have said: nothing is lost by having asked twice.
 
 **Theorem.**  One edge changes f by at most S in the 1-norm, whatever d~ is.  Hence both rounds
 together are (ε1 + ε2)-DP.
@@ -67,19 +74,8 @@ GitHub, ca-HepTh, ego-Facebook, wiki-Vote and on small and synthetic graphs.  Th
 docs/lab-nodes.md had been seen with earlier versions, those that the study `sweep` holds out with
 none.  What decides are ε, n, k and d~; see `question_after`.
 
-Noise that can be taken back in part: a noisy number first, and a less noisy one if need be.
-
-Nothing is drawn here but by `dampen.core.sampling.geometric`.
-
-What the second of two rounds counts, from rows that hold every edge once.
-
-What it is good for is said above.  All results are integers, which
-depend neither on the order of edges nor on the number of threads.
-
-What round 2 may ask, once round 1 has told about how large degrees are.
-
-By the theorem above one edge changes each of these vectors by
-at most its norm, whatever the answer of round 1 was.
+**Counting.**  All results of `oriented_degrees` and `counts_around` are integers, which depend
+neither on the order of edges nor on the number of threads.
 """
 
 from collections.abc import Callable
@@ -134,6 +130,8 @@ def nested_laplace(
     b) is w^(a+b) (1-w) v^a, times 1 - v if b > 0: a product of (v w)^a and of something in b alone.
     So min(C, D) is geometric of ratio v w = exp(-1 / scale), and independent of what C exceeds it
     by.  X is the difference of two such numbers, drawn when it is asked for.
+
+    Nothing is drawn but by `dampen.core.sampling.geometric`.
 
     Returns:
         What gives X, always the same; and Z.
@@ -257,7 +255,11 @@ LONGEST = 600
 
 
 class Question(Protocol):
-    """What round 2 asks: public, made from the answer of round 1."""
+    """What round 2 asks: public, made from the answer of round 1.
+
+    By the theorem of the module one edge changes each of these vectors by at most its norm,
+    whatever the answer of round 1 was.
+    """
 
     @property
     def norm(self) -> int:

@@ -1,101 +1,7 @@
-"""Many percentiles for one ε, by halving (after Kaplan, Schnapp, Stemmer, 2022).
+"""Many percentiles for one ε: by halving, or from a tree of noisy counts.
 
-Splitting ε among m percentiles costs a factor m.  Halving costs log2 m: ask for the middle one;
-what is below its answer serves the smaller percentiles, what is above it the larger ones, and one
-record is on one side only.  So all questions of one level share one ε.
-
-**Cuts.**  g_1 < g_2 < ... is a public grid, L_i = #{x < g_i}, R_i = #{x <= g_i}.  Where records
-tie at an answer g_i, the percentile lies *inside* the tie, and all of it on one side would shift
-the others.  So a cut is a pair (i, θ), 0 <= θ <= B: of each record at g_i a share θ/B lies below it
-and the rest above, F(i, θ) = L_i + (R_i - L_i) θ / B in all.  A question is about the records
-between two cuts a <= b: they weigh N = F(b) - F(a) together, a single one weighs w <= 1.
-
-**A question** has a public share q and asks for
-
-- *a cut* (i, θ) from a to b, if there are further questions: u(i, θ) = -|F(i, θ) - F(a) - q N|.
-  Its point is the answer.  Where the grid is so fine that all pairs are too many (`AT_ONCE`), first
-  a point, as in the last questions, then θ in it, at half of the ε each;
-- *a point* g_i from a to b, if it is the last question here.  With l_i = max(L_i - F(a), 0) below
-  it and r_i = min(R_i, F(b)) - F(a) up to it, u(i) = -max(0, l_i - q N, q N - r_i).
-
-q = (q_j - q_a) / (q_b - q_a), where a and b are the cuts at the percentiles q_a and q_b, or the
-ends 0 and 1.  The answers are ordered as the percentiles are.
-
-**Lemma.**  A record of weight w that comes or goes moves u by at most w s, s = max(q, 1 - q).
-Proof.  It moves N by w; l_i and F(i, θ) by between 0 and w; r_i too.  So l_i - q N and
-F(i, θ) - F(a) - q N move by between -qw and (1-q) w, q N - r_i by between -(1-q) w and qw. ∎
-
-**Theorem.**  Let every question of a level be drawn by permute-and-flip with the exponent
-ε' u / (2S), or half of it twice, for a point and for θ.  The level is ε'-DP
-
-- for adding or removing one record, with S = s of the question itself;
-- for replacing one, with S = max(1, the sum of the two largest s of the level), for all questions.
-
-With ε' = ε / levels the whole is ε-DP by adaptive composition.  Proof.  Cuts of earlier levels are
-public, so the questions of a level are fixed, and the weights of one record in them sum to 1.  A
-score that moves by at most d in u costs ε' d / S.  One record coming or going costs at most
-Σ w s ε' / s = ε'.  Replacing one moves its weight from some questions to others; take it as moving
-shares π_jk from question j to k.  For j ≠ k such a share costs at most π_jk (s_j + s_k) ε' / S.
-Within one question it moves l_i - q N by at most q π + (1-q) π = π, hence costs π ε' / S.  All of
-it costs at most ε' since Σ π_jk = 1. ∎
-
-Cutting instead at the data's own rank q N, without a draw, is *not* private: tests show it.
-
-**Rounding.**  Everything is integers: B, and q as a fraction, are multiplied out.  If a sensitivity
-is above 2^20 then it and the utility are divided by one public number, utilities rounded down.
-That costs every question that a record lies in up to 1 more, and inside a tie it may lie in all K
-questions of its level: the sensitivities of the level pay for it by 2K each.  Proof.  Let M_k be
-the sensitivities, divided, without that, all below 2^21, and d_k what one step moves the utilities
-by before they are rounded down.  Σ d_k / M_k <= 1 by the theorem.  The level costs ε' times the sum
-of d_k / (M_k + 2K), at most 1 - 2K / (2^21 + 2K), and of 1 / (M_k + 2K) where utilities are rounded
-and M_k >= 2^20, at most K / (2^20 + 2K). ∎
-
-**When.**  For the few percentiles on grids that are too large for
-`dampen.questions.percentile.joint_tight`.  For two percentiles splitting is better: a public rule
-(`worth_it`).
-
-Many percentiles for one ε, from a tree of noisy counts (after Hay et al., 2010).
-
-A draw of all percentiles together (`dampen.questions.percentile.joint_tight`) errs like a walk of
-as many steps, and where few records lie between two percentiles, empty points outweigh it.  The
-error of a tree of counts does not grow with the list.
-
-**Counts.**  g_1 < ... < g_G is a public grid.  A record on a point counts 2 there, one between two
-points counts 1 at each.  With b parts a level, h levels, b^h >= G, a node of level l has the points
-k b^(h-l) to (k+1) b^(h-l) - 1; those beyond the grid are empty and public.  b and h are chosen from
-G (`shape`).
-
-**Theorem.**  Let N be the public number of records under replace-one, and n + discrete Laplace
-noise of scale 1 / ε0 under add/remove, ε0 = `COUNTING` of ε.  Let every node of every level have
-its count plus discrete Laplace noise of scale 4 h / ε under replace-one, 2 h / (ε - ε0) under
-add/remove.  N and all counts together are ε-DP, and so is whatever is computed from them.
-Proof.  A record is 2 in the counts of a level: coming or going, it moves them by 2 in the 1-norm,
-which costs (ε - ε0) / h, and n by 1, which costs ε0.  Replacing one is one going, one coming: 4 in
-the 1-norm, ε / h a level. ∎
-
-Only the counts below nodes in which a percentile is sought are drawn: what nobody looks at is not
-needed.  Counts and noise are whole numbers, so nothing is rounded before the noise is in.
-
-**Reading.**  F is the number of records up to an edge between points, half of those between two
-points included.  The estimate of F is 0 and N at the two ends.  Inside a node whose ends have
-estimates, the sums of its noisy counts are shifted linearly to meet the one at the right end; the
-estimates are the nearest sequence that never decreases (isotonic regression), within the two ends.
-A percentile with the target r of `joint_tight` is sought in the part whose ends are around r.
-
-**Lemma.**  Let B_k = S_k - (k/b) S_b, where S_k is the sum of the noise of the first k of b parts.
-An estimate inside a node is off by at most the larger of what its two ends are off by, and
-max_k |B_k|.  Proof.  Before the regression it is off by (1 - k/b) e_left + (k/b) e_right + B_k.
-Isotonic regression is monotone and commutes with adding constants, so it moves no sequence by more
-than the largest difference to another; F is its own regression.  Cutting off at the two ends is off
-by no more than these are. ∎
-
-With d = N - n and M = Σ_l max_k |B_k| the estimates are between F - M and F + d + M for d >= 0, by
-the same steps, and the target of N is within 1 of q d more than that of n.  So the target of n is
-at most M + max(q, 1 - q) |d| + 1 from the interval of its answer (`list_error`).
-
-**zCDP.**  A level is ε_l-DP, ε_l being its share.  Under replace-one no count moves by more than 2,
-which costs ε_l/2, and all by 4: Σ f(e_i) over e_i <= ε_l/2 with Σ e_i <= ε_l, f(e) = e tanh(e/2),
-is at most 2 f(ε_l/2), as f is convex and f(0) = 0.
+- `Halving`: many percentiles for one ε, by halving (after Kaplan, Schnapp, Stemmer, 2022).
+- `NoisyTree`: many percentiles for one ε, from a tree of noisy counts (after Hay et al., 2010).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -208,6 +114,62 @@ class Node:
 @dataclass(frozen=True, slots=True)
 class Halving:
     """Different percentiles, ascending, as exact shares between 0 and 1; all fields are public.
+
+    Splitting ε among m percentiles costs a factor m.  Halving costs log2 m: ask for the middle one;
+    what is below its answer serves the smaller percentiles, what is above it the larger ones, and
+    one record is on one side only.  So all questions of one level share one ε.
+
+    **Cuts.**  g_1 < g_2 < ... is a public grid, L_i = #{x < g_i}, R_i = #{x <= g_i}.  Where records
+    tie at an answer g_i, the percentile lies *inside* the tie, and all of it on one side would
+    shift the others.  So a cut is a pair (i, θ), 0 <= θ <= B: of each record at g_i a share θ/B
+    lies below it and the rest above, F(i, θ) = L_i + (R_i - L_i) θ / B in all.  A question is about
+    the records between two cuts a <= b: they weigh N = F(b) - F(a) together, a single one weighs
+    w <= 1.
+
+    **A question** has a public share q and asks for
+
+    - *a cut* (i, θ) from a to b, if there are further questions: u(i, θ) = -|F(i, θ) - F(a) - q N|.
+      Its point is the answer.  Where the grid is so fine that all pairs are too many (`AT_ONCE`),
+      first a point, as in the last questions, then θ in it, at half of the ε each;
+    - *a point* g_i from a to b, if it is the last question here.  With l_i = max(L_i - F(a), 0)
+      below it and r_i = min(R_i, F(b)) - F(a) up to it, u(i) = -max(0, l_i - q N, q N - r_i).
+
+    q = (q_j - q_a) / (q_b - q_a), where a and b are the cuts at the percentiles q_a and q_b, or the
+    ends 0 and 1.  The answers are ordered as the percentiles are.
+
+    **Lemma.**  A record of weight w that comes or goes moves u by at most w s, s = max(q, 1 - q).
+    Proof.  It moves N by w; l_i and F(i, θ) by between 0 and w; r_i too.  So l_i - q N and
+    F(i, θ) - F(a) - q N move by between -qw and (1-q) w, q N - r_i by between -(1-q) w and qw. ∎
+
+    **Theorem.**  Let every question of a level be drawn by permute-and-flip with the exponent ε'
+    u / (2S), or half of it twice, for a point and for θ.  The level is ε'-DP
+
+    - for adding or removing one record, with S = s of the question itself;
+    - for replacing one, with S = max(1, the sum of the two largest s of the level), for all
+      questions.
+
+    With ε' = ε / levels the whole is ε-DP by adaptive composition.  Proof.  Cuts of earlier levels
+    are public, so the questions of a level are fixed, and the weights of one record in them sum to
+    1.  A score that moves by at most d in u costs ε' d / S.  One record coming or going costs at
+    most Σ w s ε' / s = ε'.  Replacing one moves its weight from some questions to others; take it
+    as moving shares π_jk from question j to k.  For j ≠ k such a share costs at most π_jk
+    (s_j + s_k) ε' / S.  Within one question it moves l_i - q N by at most q π + (1-q) π = π, hence
+    costs π ε' / S.  All of it costs at most ε' since Σ π_jk = 1. ∎
+
+    Cutting instead at the data's own rank q N, without a draw, is *not* private: tests show it.
+
+    **Rounding.**  Everything is integers: B, and q as a fraction, are multiplied out.  If a
+    sensitivity is above 2^20 then it and the utility are divided by one public number, utilities
+    rounded down.  That costs every question that a record lies in up to 1 more, and inside a tie it
+    may lie in all K questions of its level: the sensitivities of the level pay for it by 2K each.
+    Proof.  Let M_k be the sensitivities, divided, without that, all below 2^21, and d_k what one
+    step moves the utilities by before they are rounded down.  Σ d_k / M_k <= 1 by the theorem.  The
+    level costs ε' times the sum of d_k / (M_k + 2K), at most 1 - 2K / (2^21 + 2K), and of
+    1 / (M_k + 2K) where utilities are rounded and M_k >= 2^20, at most K / (2^20 + 2K). ∎
+
+    **When.**  For the few percentiles on grids that are too large for
+    `dampen.questions.percentile.joint_tight`.  For two percentiles splitting is better: a public
+    rule (`worth_it`).
 
     Attributes:
         shares: the percentiles.
@@ -430,6 +392,48 @@ def list_error(
 @dataclass(frozen=True)
 class NoisyTree:
     """Different percentiles, ascending, as exact shares between 0 and 1; all fields are public.
+
+    A draw of all percentiles together (`dampen.questions.percentile.joint_tight`) errs like a walk
+    of as many steps, and where few records lie between two percentiles, empty points outweigh it.
+    The error of a tree of counts does not grow with the list.
+
+    **Counts.**  g_1 < ... < g_G is a public grid.  A record on a point counts 2 there, one between
+    two points counts 1 at each.  With b parts a level, h levels, b^h >= G, a node of level l has
+    the points k b^(h-l) to (k+1) b^(h-l) - 1; those beyond the grid are empty and public.  b and h
+    are chosen from G (`shape`).
+
+    **Theorem.**  Let N be the public number of records under replace-one, and n + discrete Laplace
+    noise of scale 1 / ε0 under add/remove, ε0 = `COUNTING` of ε.  Let every node of every level
+    have its count plus discrete Laplace noise of scale 4 h / ε under replace-one, 2 h / (ε - ε0)
+    under add/remove.  N and all counts together are ε-DP, and so is whatever is computed from them.
+    Proof.  A record is 2 in the counts of a level: coming or going, it moves them by 2 in the
+    1-norm, which costs (ε - ε0) / h, and n by 1, which costs ε0.  Replacing one is one going, one
+    coming: 4 in the 1-norm, ε / h a level. ∎
+
+    Only the counts below nodes in which a percentile is sought are drawn: what nobody looks at is
+    not needed.  Counts and noise are whole numbers, so nothing is rounded before the noise is in.
+
+    **Reading.**  F is the number of records up to an edge between points, half of those between two
+    points included.  The estimate of F is 0 and N at the two ends.  Inside a node whose ends have
+    estimates, the sums of its noisy counts are shifted linearly to meet the one at the right end;
+    the estimates are the nearest sequence that never decreases (isotonic regression), within the
+    two ends.  A percentile with the target r of `joint_tight` is sought in the part whose ends are
+    around r.
+
+    **Lemma.**  Let B_k = S_k - (k/b) S_b, where S_k is the sum of the noise of the first k of b
+    parts.  An estimate inside a node is off by at most the larger of what its two ends are off by,
+    and max_k |B_k|.  Proof.  Before the regression it is off by (1 - k/b) e_left + (k/b)
+    e_right + B_k.  Isotonic regression is monotone and commutes with adding constants, so it moves
+    no sequence by more than the largest difference to another; F is its own regression.  Cutting
+    off at the two ends is off by no more than these are. ∎
+
+    With d = N - n and M = Σ_l max_k |B_k| the estimates are between F - M and F + d + M for d >= 0,
+    by the same steps, and the target of N is within 1 of q d more than that of n.  So the target of
+    n is at most M + max(q, 1 - q) |d| + 1 from the interval of its answer (`list_error`).
+
+    **zCDP.**  A level is ε_l-DP, ε_l being its share.  Under replace-one no count moves by more
+    than 2, which costs ε_l/2, and all by 4: Σ f(e_i) over e_i <= ε_l/2 with Σ e_i <= ε_l, f(e) = e
+    tanh(e/2), is at most 2 f(ε_l/2), as f is convex and f(0) = 0.
 
     Attributes:
         shares: the percentiles.

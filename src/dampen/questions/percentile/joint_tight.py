@@ -63,8 +63,8 @@ points is within twice the sum of these, and its loss within four times it.  `ro
 (`fits`); of two that N decides between, the dearer one is charged.
 
 **When.**  A public rule: where T fits into a float, and the states into memory (`fits`).  If not,
-`dampen.questions.percentile.halving` draws up to `FEW` percentiles, and
-`dampen.questions.percentile.halving` more.
+`dampen.questions.percentile.halving.Halving` draws up to `FEW` percentiles, and
+`dampen.questions.percentile.halving.NoisyTree` more.
 
 **Crowds.**  A tuple whose percentiles all lie on empty points of one gap costs at most 2n, some 2
 gaps of n / (J+1) a percentile, and there may be as many such tuples as the grid allows: some log G

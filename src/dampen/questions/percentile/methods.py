@@ -1,140 +1,11 @@
-"""How the values of percentiles are drawn from ranks: each at its share of ε, or all together.
+"""How percentiles are drawn by rank on a grid, and records in two stages; and what both are worth.
 
-What an answer about a percentile will be worth, from public facts alone.
-
-**Values.**  Let r be the lead that one of as many candidates as the grid has points needs
-(`dampen.releases.accuracy`).  Points whose rank error is by more than r above the best point's are
-drawn with a probability of at most 0.1, for the best one beats all of them with a probability of
-0.9.
-
-**Several values together.**  The bound of `Taut.farthest`, for all of them at once.
-
-**Usual values.**  These bounds are nearly attained, on data with gaps: many possible answers lie
-between two records, all as good.  Public facts do not tell.  So a second number is stated, the one
-for values that are spread evenly and densely, where every rank has as many possible answers: see
-`dampen.releases.accuracy.even_distance` and `Taut.usual`.  `dampen-studies run accuracy-bounds`
-compares both with what happens.
-
-**What is possible.**  Of n values no point is more than max(k, n + 1 - k) ranks from the rank k.
-
-**Records in two stages.**  Whatever the interval is, the utility of a record is 0 or 1, so that no
-record is more likely than one that is alone inside: the probability of `least_probability` at a
-lead of ε3 among n records.  Of k records: with no record inside, each is named with probability
-k/n, and to move one inside changes that by e^ε3 at most, and 1 - k/n too.  So no record is named
-with a probability above min(e^ε3 k/n, 1 - e^-ε3 (1 - k/n)), whatever else is inside: others only
-lower it.
-
-**Records in one draw.**  If all scores lie within s of each other, no record is more likely than
-one that is s above all others, in any of k draws at ε/k each.  s is 1 for u / Λ and for D = u / δ,
-both in [-1, 0].  For D of u - Λ it is 7/3: -D is at least 1, since δ <= Λ; and at most 10/3, since
-δ(0) >= |u|, and the remaining Λ is covered by δ(1) >= Λ/3 and δ(t) >= Λ/2 for t >= 2
-(`dampen.paper.percentile_selection`).  SLD has no such bound.
-
-Which element is the p-th percentile?  In two stages: where it is, by rank; then who is there.
-
-Replace one record; n, the labels, the range and p are public.  Scores that measure distance, as
-local dampening does, must hide where the percentile is and who is near it in one draw.  Asked in
-turn both are easy: a place is hidden among ranks, and once it is public, a label's weight depends
-on its own value alone.
-
-**Cells.**  Every value falls into one of J public cells, narrow at both ends of the range and wide
-in between: with s = (v - lower) / (upper - lower) and r = s^(1/4), r' = (1-s)^(1/4), cell
-floor(J r / (r + r')), whose midpoint stands for it.  A tie stays a tie.
-
-**Stage 1** (ε1 + ε2) makes an interval public, by two draws of permute-and-flip (for ρ, with Gumbel
-noise, as in stage 2):
-
-- *the place* c, the cell in the middle of a window, a run of cells, at ε1: a window should hold the
-  rank k and some records, and no more cells than that takes
-  (see below; of sensitivity 1);
-- *the reach* h, one of the public distances h_j = (upper - lower) 2^(-(H-j)/8), at ε2.  With s_i
-  the number of values between h_{i-1} and h_i from c, let g_j = Σ_i s_i ψ_j(i) - t_j, where ψ is a
-  public table with values in [-1/2, 1/2] and t_j a public number; for several labels, the smaller
-  of that and of Σ_{i<=j} s_i - w, with w public.  Replacing one record moves g_j by at most 1.
-  Where g crosses zero is asked: u(j) = -max(0, -g_j, g_{j-1}), of sensitivity 1.  (|g_j| would do
-  too, but a tie at the end of a gap makes g jump, and the side of the jump without the tie may then
-  be nearer to zero.)
-
-**Stage 2** (ε3) draws a label by permute-and-flip with the utility 1 if its value is within h of c
-and 0 if not; several labels by the noise for sets below, as one set.
-
-**Theorem.**  The place, the reach and the label, or the set of labels, together are
-(ε1 + ε2 + ε3)-differentially private.
-Proof.  Stage 1 is two selections of sensitivity 1, the second with c public: ε1 + ε2, with the
-usual factor 1/2, which is needed: a record changes many candidates at once.  With the interval
-public, u(r) is a function of x_r alone, so that replacing one record changes the utility of one
-label, by at most 1.  For several labels the theorem of the noise for sets says
-the rest.  For one, let h be that label, and its utility rise from 0 to 1.  Its noisy value Z + ε3
-wins if it exceeds the largest Y of the others; P[Z + ε3 > y] is at most e^ε3 P[Z > y] for
-exponential noise Z, and at least P[Z > y].  For another label g to win, Z_g + ε3 u(g) must exceed
-both the rest and Z_h + ε3 u(h).  The first falls by at most e^ε3 as u(h) rises: take Z_g = ε3 +
-Z'_g given that it exceeds ε3, which has probability e^-ε3, and Z'_g is distributed as
-Z_g: if g wins with Z'_g before the rise, it wins with Z'_g + ε3 after it.  So every probability
-changes by a factor of at most e^ε3, and no factor 1/2 is due: the selection is separable.  Adaptive
-composition adds the three. ∎
-
-**Why an interval, and which.**  Let e_r be the error |x_(k) - x_r| and let weights lie in [1, M].
-The mean error Σ w e / Σ w is least for w = M where e < λ and w = 1 elsewhere, with λ that least
-value itself, i.e. with Σ_{e<λ} M (λ - e) = Σ_{e>λ} (e - λ): two weights are best, and the interval
-is by distance, not by rank.  That holds too where the percentile is not known, with e_r its mean
-given what is public: more than two weights gain nothing.  ψ asks for that balance: (1 - d/h)/2
-inside and -min((d-h) / (Mh), 1)/2 outside, with M = e^ε3, so that a single record far away, which
-no private mechanism can see, counts no more than one nearby.  What cannot be seen is assumed: t_j
-adds one record at the far end of the range, at its full weight, for there often is one.  And t_j
-asks for some records more than balance, so that noise seldom leaves the interval empty.  Of several
-labels, w asks for as many inside as are named, and some more for the noise: what is not inside is
-filled up from everywhere.  λ at M = e^ε is what this form would reach if the percentile were known
-for nothing; `dampen-studies run two-stages` shows how close it comes.
-
-**What was chosen, and how**: the shares of ε, J, t, the windows, w, and from which n on two stages
-are worth it (below: local dampening, `label_mechanism`), on generated columns (uniform, normal,
-exponential, lognormal, Pareto, with 50 to 98 % zeros, two and three humps, five values, counts of
-humps), also at percentiles a few ranks beyond a gap or the end of a tie.  The cap of n/4
-on J was chosen on such columns too, but after a look at the histograms of
-docs/lab-percentile.md had
-shown that 4n is too many next to the end of a large tie.
-
-Where a percentile may be: runs of public cells, from one cell to all of them.
-
-**Why not single cells.**  By rank alone all cells of a gap are as good as its ends.  Next to a gap,
-or next to the end of a large tie, hundreds of empty cells would then outweigh the one with the
-percentile, and an interval would begin where nobody is.  No private rule can tell a cell with one
-record from an empty one; it can tell t records, t being a few times 1/ε.  So a candidate is a
-window that must hold t records, and be no wider than it takes.
-
-**Windows.**  Every cell; and for each size 2, 4, 8, ... the runs of so many cells that start at
-multiples of half the size, and the last run.  A gap holds many windows, all of them t records
-short; around its ends there are a few of each size.
-
-**Utility.**  With L values in cells below the window, R up to its end, N = R - L inside, and M the
-most values in any of its runs of half the size (at steps of a quarter; 0 for a single cell),
-
-    u = -max(0, L+1-k, k-R, t-N, (M-t)/4).
-
-Rank distance and want of records count fully; a window that is too wide is a lesser evil.  Each of
-L, R, N, M changes by at most 1 if one record is replaced, and so does u: sensitivity 1.
-
-Noise that names a set of k labels as well as ε allows: a whole number, and a random order.
-
-S = Z + U - 1/2, with Z a whole number, P(Z = z) proportional to exp(-ε |z|), and U uniform on
-[0, 1]: whole numbers whose ties are broken by chance.
-
-**Theorem.**  Let replacing one record change the utility of one label only, by at most 1.  The k
-labels with the largest u + S, in any order, are ε-differentially private, whatever k is.
-Proof.  The density of S is constant on steps of length 1, and falls by e^ε from one step to the
-next on both sides of the middle one, so that two points at a distance of at most 1 are on the same
-step or on neighbouring ones: the density of u + S for the one label that changed is multiplied by
-at most e^ε at every point.  The others' is the same, and the noise independent; so the density of
-the whole noisy vector, of which the k labels are a function, is multiplied by at most e^ε. ∎
-
-Not so with exponential noise, where a set of k may lose k ε: permute-and-flip peels at ε/k.
-
-**No noise names a set better**, where utilities are 0 and 1 and there are many labels, so that the
-noisy value x of the last label named is nearly certain.  Let P0 and P1 be the probabilities that a
-label outside and one inside is named, i.e. exceeds x.  Differential privacy demands
-P1 <= min(e^ε P0, 1 - e^-ε (1 - P0)).  Here it is an equation, for every x: above x = 1/2, x and x-1
-are on neighbouring steps of the falling side, where tails fall by e^ε from step to step, so that
-P1 = e^ε P0; below, 1 - P1 = e^-ε (1 - P0) in the same way.
+- `EqualShares`, `Together`: the values of percentiles from ranks: each at its share of ε, or all
+  together.
+- `TwoStages`: which record is the p-th percentile?  In two stages: where it is, by rank
+  (`Windows`); then who is there (`Staircase`).
+- `value_accuracy`, `record_accuracy`: what an answer about a percentile will be worth, from public
+  facts alone.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -197,7 +68,27 @@ PART = 4
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of so many cells."""
+    """The windows of so many cells.
+
+    **Why not single cells.**  By rank alone all cells of a gap are as good as its ends.  Next to a
+    gap, or next to the end of a large tie, hundreds of empty cells would then outweigh the one with
+    the percentile, and an interval would begin where nobody is.  No private rule can tell a cell
+    with one record from an empty one; it can tell t records, t being a few times 1/ε.  So a
+    candidate is a window that must hold t records, and be no wider than it takes.
+
+    **Windows.**  Every cell; and for each size 2, 4, 8, ... the runs of so many cells that start at
+    multiples of half the size, and the last run.  A gap holds many windows, all of them t records
+    short; around its ends there are a few of each size.
+
+    **Utility.**  With L values in cells below the window, R up to its end, N = R - L inside, and M
+    the most values in any of its runs of half the size (at steps of a quarter; 0 for a single
+    cell),
+
+        u = -max(0, L+1-k, k-R, t-N, (M-t)/4).
+
+    Rank distance and want of records count fully; a window that is too wide is a lesser evil.  Each
+    of L, R, N, M changes by at most 1 if one record is replaced, and so does u: sensitivity 1.
+    """
 
     cells: int
 
@@ -256,9 +147,30 @@ LEAST = Fraction(1, 1 << 40)
 class Staircase:
     """S in units of 1 / `scale`, by a uniform number: its first bit is the sign, the rest a W.
 
+    S = Z + U - 1/2, with Z a whole number, P(Z = z) proportional to exp(-ε |z|), and U uniform on
+    [0, 1]: whole numbers whose ties are broken by chance.
+
     S is symmetric.  With a = e^-ε and c = 2 / (1+a), P[|S| > j - 1/2] = c a^j for j = 1, 2, ...,
     and the tail is linear in between.  So |S| = (1-W) (1+a) / (2 (1-a)) if W > c a; else, with
     q = log(c / W) / ε and j its floor, |S| = j - 1/2 + (1 - e^(-ε (q-j))) / (1-a).
+
+    **Theorem.**  Let replacing one record change the utility of one label only, by at most 1.  The
+    k labels with the largest u + S, in any order, are ε-differentially private, whatever k is.
+    Proof.  The density of S is constant on steps of length 1, and falls by e^ε from one step to the
+    next on both sides of the middle one, so that two points at a distance of at most 1 are on the
+    same step or on neighbouring ones: the density of u + S for the one label that changed is
+    multiplied by at most e^ε at every point.  The others' is the same, and the noise independent;
+    so the density of the whole noisy vector, of which the k labels are a function, is multiplied by
+    at most e^ε. ∎
+
+    Not so with exponential noise, where a set of k may lose k ε: permute-and-flip peels at ε/k.
+
+    **No noise names a set better**, where utilities are 0 and 1 and there are many labels, so that
+    the noisy value x of the last label named is nearly certain.  Let P0 and P1 be the probabilities
+    that a label outside and one inside is named, i.e. exceeds x.  Differential privacy demands
+    P1 <= min(e^ε P0, 1 - e^-ε (1 - P0)).  Here it is an equation, for every x: above x = 1/2, x and
+    x-1 are on neighbouring steps of the falling side, where tails fall by e^ε from step to step, so
+    that P1 = e^ε P0; below, 1 - P1 = e^-ε (1 - P0) in the same way.
 
     Attributes:
         epsilon: the ε of the theorem, at least 2^-40.
@@ -396,6 +308,67 @@ class Drawn:
 @dataclass(frozen=True, kw_only=True)
 class TwoStages:
     """Which label has the value nearest to the p-th percentile?  All fields are public.
+
+    Replace one record; n, the labels, the range and p are public.  Scores that measure distance, as
+    local dampening does, must hide where the percentile is and who is near it in one draw.  Asked
+    in turn both are easy: a place is hidden among ranks, and once it is public, a label's weight
+    depends on its own value alone.
+
+    **Cells.**  Every value falls into one of J public cells, narrow at both ends of the range and
+    wide in between: with s = (v - lower) / (upper - lower) and r = s^(1/4), r' = (1-s)^(1/4), cell
+    floor(J r / (r + r')), whose midpoint stands for it.  A tie stays a tie.
+
+    **Stage 1** (ε1 + ε2) makes an interval public, by two draws of permute-and-flip (for ρ, with
+    Gumbel noise, as in stage 2):
+
+    - *the place* c, the cell in the middle of a window, a run of cells, at ε1: a window should hold
+      the rank k and some records, and no more cells than that takes (`Windows`; of sensitivity 1);
+    - *the reach* h, one of the public distances h_j = (upper - lower) 2^(-(H-j)/8), at ε2.  With
+      s_i the number of values between h_{i-1} and h_i from c, let g_j = Σ_i s_i ψ_j(i) - t_j, where
+      ψ is a public table with values in [-1/2, 1/2] and t_j a public number; for several labels,
+      the smaller of that and of Σ_{i<=j} s_i - w, with w public.  Replacing one record moves g_j by
+      at most 1.  Where g crosses zero is asked: u(j) = -max(0, -g_j, g_{j-1}), of sensitivity 1.
+      (|g_j| would do too, but a tie at the end of a gap makes g jump, and the side of the jump
+      without the tie may then be nearer to zero.)
+
+    **Stage 2** (ε3) draws a label by permute-and-flip with the utility 1 if its value is within h
+    of c and 0 if not; several labels by the noise for sets of `Staircase`, as one set.
+
+    **Theorem.**  The place, the reach and the label, or the set of labels, together are
+    (ε1 + ε2 + ε3)-differentially private.
+    Proof.  Stage 1 is two selections of sensitivity 1, the second with c public: ε1 + ε2, with the
+    usual factor 1/2, which is needed: a record changes many candidates at once.  With the interval
+    public, u(r) is a function of x_r alone, so that replacing one record changes the utility of one
+    label, by at most 1.  For several labels the theorem of the noise for sets says the rest.  For
+    one, let h be that label, and its utility rise from 0 to 1.  Its noisy value Z + ε3 wins if it
+    exceeds the largest Y of the others; P[Z + ε3 > y] is at most e^ε3 P[Z > y] for exponential
+    noise Z, and at least P[Z > y].  For another label g to win, Z_g + ε3 u(g) must exceed both the
+    rest and Z_h + ε3 u(h).  The first falls by at most e^ε3 as u(h) rises: take Z_g = ε3 + Z'_g
+    given that it exceeds ε3, which has probability e^-ε3, and Z'_g is distributed as Z_g: if g wins
+    with Z'_g before the rise, it wins with Z'_g + ε3 after it.  So every probability changes by a
+    factor of at most e^ε3, and no factor 1/2 is due: the selection is separable.  Adaptive
+    composition adds the three. ∎
+
+    **Why an interval, and which.**  Let e_r be the error |x_(k) - x_r| and let weights lie in
+    [1, M].  The mean error Σ w e / Σ w is least for w = M where e < λ and w = 1 elsewhere, with λ
+    that least value itself, i.e. with Σ_{e<λ} M (λ - e) = Σ_{e>λ} (e - λ): two weights are best,
+    and the interval is by distance, not by rank.  That holds too where the percentile is not known,
+    with e_r its mean given what is public: more than two weights gain nothing.  ψ asks for that
+    balance: (1 - d/h)/2 inside and -min((d-h) / (Mh), 1)/2 outside, with M = e^ε3, so that a single
+    record far away, which no private mechanism can see, counts no more than one nearby.  What
+    cannot be seen is assumed: t_j adds one record at the far end of the range, at its full weight,
+    for there often is one.  And t_j asks for some records more than balance, so that noise seldom
+    leaves the interval empty.  Of several labels, w asks for as many inside as are named, and some
+    more for the noise: what is not inside is filled up from everywhere.  λ at M = e^ε is what this
+    form would reach if the percentile were known for nothing; `dampen-studies run two-stages` shows
+    how close it comes.
+
+    **What was chosen, and how**: the shares of ε, J, t, the windows, w, and from which n on two
+    stages are worth it (below: local dampening, `label_mechanism`), on generated columns (uniform,
+    normal, exponential, lognormal, Pareto, with 50 to 98 % zeros, two and three humps, five values,
+    counts of humps), also at percentiles a few ranks beyond a gap or the end of a tie.  The cap of
+    n/4 on J was chosen on such columns too, but after a look at the histograms of
+    docs/lab-percentile.md had shown that 4n is too many next to the end of a large tie.
 
     Attributes:
         n: how many values there are.
@@ -715,7 +688,21 @@ def value_accuracy(
     together: bool = False,
     usual: float | None = None,
 ) -> Accuracy:
-    """The accuracy of values that are at most so many ranks off, or of an unknown distance."""
+    """The accuracy of values that are at most so many ranks off, or of an unknown distance.
+
+    **Values.**  Let r be the lead that one of as many candidates as the grid has points needs
+    (`dampen.releases.accuracy`).  Points whose rank error is by more than r above the best point's
+    are drawn with a probability of at most 0.1, for the best one beats all of them with a
+    probability of 0.9.
+
+    **Several values together.**  The bound of `Taut.farthest`, for all of them at once.
+
+    **Usual values.**  These bounds are nearly attained, on data with gaps: many possible answers
+    lie between two records, all as good.  Public facts do not tell.  So a second number is stated,
+    the one for values that are spread evenly and densely, where every rank has as many possible
+    answers: see `dampen.releases.accuracy.even_distance` and `Taut.usual`.
+    `dampen-studies run accuracy-bounds` compares both with what happens.
+    """
     if ranks is None:
         return UNKNOWN
     return by_distance(
@@ -734,6 +721,8 @@ def value_accuracy(
 def most_ranks(points: Sequence[Percent], n: int, *, public: bool) -> float:
     """The farthest that any value can be from its percentile, of at most n values.
 
+    Of n values no point is more than max(k, n + 1 - k) ranks from the rank k.
+
     Args:
         points: the percentiles.
         n: the number of values, or a bound on it.
@@ -749,7 +738,15 @@ def most_ranks(points: Sequence[Percent], n: int, *, public: bool) -> float:
 def likeliest_in_two_stages(
     n: int, epsilon: Fraction, k: int = 1, mechanism: Mechanism = PF
 ) -> float:
-    """The largest probability with which any record can be named, whatever the data is."""
+    """The largest probability with which any record can be named, whatever the data is.
+
+    Whatever the interval is, the utility of a record is 0 or 1, so that no record is more likely
+    than one that is alone inside: the probability of `least_probability` at a lead of ε3 among n
+    records.  Of k records: with no record inside, each is named with probability k/n, and to move
+    one inside changes that by e^ε3 at most, and 1 - k/n too.  So no record is named with a
+    probability above min(e^ε3 k/n, 1 - e^-ε3 (1 - k/n)), whatever else is inside: others only lower
+    it.
+    """
     share = min(k / n, 1.0)
     e = float(Shares.of(epsilon).label)
     if k > 1:
@@ -763,6 +760,12 @@ def likeliest_in_one_draw(
     mechanism: Mechanism, n: int, epsilon: Fraction, *, k: int = 1, width: float
 ) -> float | None:
     """The same where k records are drawn one after the other; None if no bound is known.
+
+    If all scores lie within s of each other, no record is more likely than one that is s above all
+    others, in any of k draws at ε/k each.  s is 1 for u / Λ and for D = u / δ, both in [-1, 0].
+    For D of u - Λ it is 7/3: -D is at least 1, since δ <= Λ; and at most 10/3, since δ(0) >= |u|,
+    and the remaining Λ is covered by δ(1) >= Λ/3 and δ(t) >= Λ/2 for t >= 2
+    (`dampen.paper.percentile_selection`).  SLD has no such bound.
 
     Args:
         mechanism: how they are drawn.

@@ -1,19 +1,6 @@
 """`percentile_record`: which record is at a percentile, or which k are nearest to it, privately.
 
-Labels in two stages where rows stay where they are: two passes, in the memory of one batch.
-
-The first pass counts rows by cell, in the engine where it can.  Place and reach are drawn from the
-counts, as in memory.  The second pass reads numbers and labels batch by batch; whether a label is
-inside depends on its own number, so every batch leaves its contenders and is forgotten
-(`dampen.core.mechanisms.select_streamed`); of k labels, the k best so far are kept, and near-ties.
-All bits are drawn here, by the one source of the release: an executor would need a source of its
-own, and a seeded one would repeat.
-
-Rows come in the order in which the engine gives them.  The law does not depend on it, since noise
-is independent; for the same order and the same bits the answer is that of memory.
-
-That labels are different is not checked, for it would take all of them: where a name occurs twice,
-the answer may mean either record.  A missing name is `(missing)`.
+`StreamedLabels` answers where rows stay where they are: two passes, in the memory of one batch.
 """
 
 import sys
@@ -101,7 +88,21 @@ Blocks: TypeAlias = Iterator[tuple[Selection, Callable[[int], Hashable]]]
 
 @dataclass(frozen=True, slots=True)
 class StreamedLabels:
-    """The numbers and the labels of a table; without labels a label is the place of its row."""
+    """The numbers and the labels of a table; without labels a label is the place of its row.
+
+    The first pass counts rows by cell, in the engine where it can.  Place and reach are drawn from
+    the counts, as in memory.  The second pass reads numbers and labels batch by batch; whether a
+    label is inside depends on its own number, so every batch leaves its contenders and is forgotten
+    (`dampen.core.mechanisms.select_streamed`); of k labels, the k best so far are kept, and
+    near-ties.  All bits are drawn here, by the one source of the release: an executor would need a
+    source of its own, and a seeded one would repeat.
+
+    Rows come in the order in which the engine gives them.  The law does not depend on it, since
+    noise is independent; for the same order and the same bits the answer is that of memory.
+
+    That labels are different is not checked, for it would take all of them: where a name occurs
+    twice, the answer may mean either record.  A missing name is `(missing)`.
+    """
 
     opened: Opened
     column: str

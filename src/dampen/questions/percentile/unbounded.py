@@ -1,155 +1,15 @@
-"""Percentiles without a grid: the records are read once, and answers drawn by runs of candidates.
+"""Percentiles where nobody states a range: what may be an answer, and how one or several are drawn.
 
-Of the column only distinct values and their counts are kept (`dampen.data.cells`); rows
-without a number are dropped.  Theorem and proof are in `dampen.questions.percentile.unbounded`.
+- `Decimals`, `Moments`: the possible answers: all decimal numbers of up to nine digits; dates and
+  times.
+- `RankDraw`: one percentile on more candidates than anyone could list, drawn by runs of equal
+  utility.
+- `EqualRunShares`, `WithinRange`: several percentiles: each by itself; or find a range first, then
+  draw all of them together in it.
+- `UnboundedMethod`: the records are read once, and answers drawn by runs of candidates.
 
-Several percentiles without a grid: find a range first, then draw all of them together in it.
-
-**Stage 1** spends `FINDING` of ε on two percentiles beyond those that are asked for, half way to
-the ends: q_1 / 2 and (1 + q_J) / 2, each with half of it, as one percentile is drawn (below).
-They are public from then on, and so are the *points*: all decimals between them of as many digits
-as leave at most `MOST_POINTS` of them.
-
-**Stage 2** spends the rest on the percentiles themselves, together, on these points
-(`dampen.questions.percentile.joint_tight`).  Its ways are those for adding or removing a record, in
-which the number of records is private, as it is here: rows without a number are skipped.
-
-**Theorem.**  With ε2 for stage 2 the whole is ε-DP for adding or removing a record, by adaptive
-composition.  For replacing one, where a missing number may take the place of a number, it is if
-stage 2 gets ε2 (1 - min π) in place of ε2 where up to nine percentiles are one joint draw, π being
-the shares of records between them, and ε2 / 2 in its other ways.
-Proof.  A number that goes missing, or comes, is a record less or more.  A number that takes the
-place of another is one record less and one more, at most 2ε' for any way that is ε'-DP.  The joint
-draw of up to nine moves its targets with n, so that they stay: the weight of the record leaves its
-gaps and enters others, and TV moves by at most 2.  With α = ε' / 2s and s >= 2 (1 - min π) that
-costs at most 2 · 2α = 2 ε' / s <= ε' / (1 - min π), and its rounding is paid for by ε'. ∎
-
-**Where the range needs more rows than there are.**  If the number of rows is public, or was counted
-with noise, it may be too small for the points beyond the first and the last percentile, but not for
-all percentiles.  Then the percentiles are asked for that it is enough for: as many as possible, in
-two stages as above, or one by one at equal shares of ε with the exponential mechanism.  The others
-have no answer.  The choice follows from public facts alone, and neither way loses more than ε, nor
-costs more ρ than was charged for the two stages: k draws at ε/k cost ε²/8k.  Where that is more,
-they have ε' = (1 - `FINDING`) ε in all, as stage 2 has, and cost no more than any ε'-DP release.
-
-**The number of rows first.**  Where an end is open, the number of rows is private and nobody states
-how many to expect, a first look counts them with discrete Laplace noise, at λ ε; a row more or less
-moves the count by 1.  The rule about tails asks for n* = 75 S / (t ε') rows, with the open tail t
-of the percentile that is easiest to have and ε' = ε / parts, `tail_parts` of them.  λ is chosen
-such that the noise has the scale n* / 3, λ = t / (25 S parts), 0.04 for a median, and is at least
-0.005: nearer to the ends n* is large, and noise in proportion to it would hide how many rows there
-are.
-Below n* / 2 the answer is "too few rows" and the rest of ε is not charged (`Stepwise` has the
-theorem).  That happens by mistake with probability e^(-3 (n / n* - 1/2)) / 2 at most, 0.006 at
-n = 2 n*.
-
-The possible answers where nobody stated a range: all decimal numbers of up to nine digits.
-
-**Candidates** are 0 and ±m 10^(e-8) for whole numbers 10^8 <= m < 10^9 and exponents -9 <= e <= 14:
-everything from 10^-9 to 10^15 with nine significant digits.  `lower` and `upper` cut them off, and
-a `step` leaves its multiples.
-
-**Prior.**  A decade (the numbers with one exponent and sign) shares its weight among its numbers of
-exactly 1, 2, ..., 9 digits (`SHARES`, `FLIP_SHARES`), and all
-numbers of as many digits weigh the same, so that round numbers weigh more.  Decades weigh 1 for
-exponents from 0 to 4, and half as much for every exponent farther away; 0 weighs as much as one of
-the heaviest.  The whole numbers from 1900 to 2099 share `YEARS` on top: many columns hold years,
-which are far from 0 beside their range.  All of it is public and does not depend on any data.
-
-**In whole numbers.**  A candidate has a *code*: 0 for zero, and ±((e - e_min) 10^9 + m).  Codes are
-ordered as the numbers are.  A decade has 9 numbers of one digit and 81 10^(j-2) of exactly j
-digits.  So a number of one digit weighs 9 10^7 s_1 and one of j digits 10^(9-j) s_j for the shares
-s_j.  The numbers with at most j digits are the multiples of 10^(9-j) among the m; with a step they
-are the multiples of the least common multiple of both.  So the weight of all candidates up to a
-code is a sum of ten floor divisions (`mass`), less than 2^52 for all of them, and nothing is
-enumerated.
-
-**Records.**  A number is rounded to nine digits, and moved to the nearest end if it is outside the
-range.  That looks at each record alone, so neighbouring databases stay neighbours.  A float that is
-the nearest one to a decimal of nine digits becomes that decimal: m 10^(8-e) is off by less than
-10^9 2^-51, and is rounded to the nearest whole number.
-
-Percentiles on more candidates than anyone could list, drawn by runs of equal utility.
-
-Candidates g are public and have public weights w(g).  Of
-the n records that have a number, L(g) are below g and R(g) at most g.  With the share q = p / 100,
-
-    u(x, g) = -max(0, L(g) - q n, q n - R(g))
-
-is 0 where a share of at most q lies below g and a share of at least q at or below it.
-
-**Lemma.**  One record more or less moves every u by at most s = max(q, 1 - q).  One record that is
-replaced, where a missing number may take the place of a number, moves every u by at most 1.
-Proof.  A record more moves L - q n by 1 - q if it is below g and by -q if not; q n - R by q if it
-is above g and by -(1 - q) if not.  Records without a number move nothing.  Where a number takes the
-place of another, n stays, and L and R move by at most 1 each. ∎
-
-**Theorem.**  The exponential mechanism with a prior, P(g) proportional to w(g) exp(ε u(x, g) / 2S),
-is ε-DP: for adding or removing a record with S = s, for replacing one with S = 1.
-Proof.  A neighbour changes the numerator by a factor of at most e^(ε/2), and each term of the sum
-below it, hence the sum; w is the same for both. ∎
-It has ε-bounded range as well, and so costs ε²/8 in zCDP.
-
-**Permute-and-flip** is the default where ε is the price; where ρ is, the exponential mechanism is.
-Let every candidate of weight w be a *copy* with the score ε u(x, g) / 2S + log w, and a number from
-1900 to 2099 two copies, one as a year.  Add an exponential number to each; the answer is the
-candidate of the largest.
-
-**Theorem.**  It is ε-DP, with S as above; ε + e^-ε - 1 is what it costs in zCDP.
-Proof.  Scores of neighbours differ by at most ε/2, for log w is public and does not move.  Adding
-exponential noise of scale 1 to scores that move by at most ε/2 and naming the largest is
-permute-and-flip, which is ε-DP (McKenna and Sheldon 2020; Ding et al. 2021).  Which candidate a
-copy belongs to is post-processing. ∎
-
-**By copies.**  In a run, candidates of one decade and of as many digits have one score: N copies of
-it.  The largest of N exponential numbers is -log(1 - U^(1/N)) for one uniform number U, refined
-with the logarithm of w where runs are near (`dampen.core.sampling.best_of_copies`).  All copies of
-the winner are as likely, so one of them is drawn uniformly.  So d distinct values take some 20 d
-numbers, however many candidates there are.
-
-**Weights.**  The exponential mechanism adds the weights of all candidates of a run, while
-permute-and-flip compares single copies.  So numbers of three digits have the largest share here
-(`FLIP_SHARES`), and those of ⌊log10 n ε⌋ digits where n ε is public, or noisy, and above 10^4: the
-more records, the finer is what separates them.  The weights were chosen on 60 columns and tried on
-30 others (`dampen-studies run unbounded`).
-
-**By runs.**  u is constant on the candidates between two neighbouring values, and on the candidate
-at a value.  So d distinct values make at most 2d + 1 runs.  A run is drawn with probability
-proportional to its mass, the sum of its weights, times exp(ε u / 2S); then a candidate in it by
-weight.  The masses are whole numbers and their logarithms are refined together with the noise
-(`dampen.core.sampling.weighted_best`), so the law is exactly the theorem's: nothing is rounded.
-The work grows with the records, not with the candidates.
-
-**Accuracy.**  A record's own number is a candidate (or, with a step, lies between two).  The best
-candidate weighs at least w_min, all of them W together.  Candidates that are worse by more than
-r ranks are drawn with a probability of at most 0.1 if W exp(-ε r / 2S) <= w_min / 9: by
-permute-and-flip too, for P(a) <= e^(a - b) P(b) holds for the copies of scores a <= b.
-
-**Too few rows.**  Ranks hide absurd answers: beyond the largest record every number has the same
-rank.  Where an end of the range is open, one more candidate, "too few rows", has the weight W of
-all others together and the utility
-
-    u(x, none) = -n t + c,    t = min(q, 1 - q),  c = 14 * 2S / ε,
-
-with t = 1 - q, or q, where only the upper, or lower, end is open.  A record more moves it by t, one
-that is replaced by at most t, and t <= S: the theorem holds with it as well.  All numbers beyond
-the records at an open end have a utility of at most -n t and weigh at most W, so that the answer is
-one of them with a probability of at most e^-14 < 10^-6, whatever the data is: "too few rows" is
-e^14 times as likely, as one copy among copies too.  It is negligible where n t ε / 2S exceeds
-log(W / w_min) + 14 by some more.
-
-The possible answers about dates and times where nobody stated a range.
-
-**Candidates** are the days from 1900-01-01 to 2099-12-31, of times every second of them.
-
-**Prior.**  A year shares its weight equally among its first day, the first days of its months, and
-all of its days; a day, of times, among its start, its hours, its minutes and its seconds.  Years
-from 1975 to 2024 weigh 8, and half as much for every half century farther away.  All of it is
-public and does not depend on any data.
-
-**In whole numbers.**  The code of a candidate is its day, or second, from 1900 on.  The weight of
-all candidates up to a code is looked up in two tables, of days and of the seconds of a day.
-`dampen.questions.percentile.unbounded` has the theorem and the draw.
+Of the column only distinct values and their counts are kept (`dampen.data.cells`); rows without a
+number are dropped.  Theorem and proof are in `RankDraw`.
 """
 
 from bisect import bisect_right
@@ -225,6 +85,36 @@ THOUSANDS = 3
 @dataclass(frozen=True)
 class Decimals:
     """The public candidates, with their prior weights.
+
+    **Candidates** are 0 and ±m 10^(e-8) for whole numbers 10^8 <= m < 10^9 and exponents
+    -9 <= e <= 14: everything from 10^-9 to 10^15 with nine significant digits.  `lower` and `upper`
+    cut them off, and a `step` leaves its multiples.
+
+    **Prior.**  A decade (the numbers with one exponent and sign) shares its weight among its
+    numbers of exactly 1, 2, ..., 9 digits (`SHARES`, `FLIP_SHARES`), and all numbers of as many
+    digits weigh the same, so that round numbers weigh more.  Decades weigh 1 for exponents from 0
+    to 4, and half as much for every exponent farther away; 0 weighs as much as one of the heaviest.
+    The whole numbers from 1900 to 2099 share `YEARS` on top: many columns hold years, which are far
+    from 0 beside their range.  All of it is public and does not depend on any data.
+
+    **In whole numbers.**  A candidate has a *code*: 0 for zero, and ±((e - e_min) 10^9 + m).  Codes
+    are ordered as the numbers are.  A decade has 9 numbers of one digit and 81 10^(j-2) of exactly
+    j digits.  So a number of one digit weighs 9 10^7 s_1 and one of j digits 10^(9-j) s_j for the
+    shares s_j.  The numbers with at most j digits are the multiples of 10^(9-j) among the m; with a
+    step they are the multiples of the least common multiple of both.  So the weight of all
+    candidates up to a code is a sum of ten floor divisions (`mass`), less than 2^52 for all of
+    them, and nothing is enumerated.
+
+    **Records.**  A number is rounded to nine digits, and moved to the nearest end if it is outside
+    the range.  That looks at each record alone, so neighbouring databases stay neighbours.  A float
+    that is the nearest one to a decimal of nine digits becomes that decimal: m 10^(8-e) is off by
+    less than 10^9 2^-51, and is rounded to the nearest whole number.
+
+    **Weights.**  The exponential mechanism adds the weights of all candidates of a run, while
+    permute-and-flip compares single copies.  So numbers of three digits have the largest share here
+    (`FLIP_SHARES`), and those of ⌊log10 n ε⌋ digits where n ε is public, or noisy, and above 10^4:
+    the more records, the finer is what separates them.  The weights were chosen on 60 columns and
+    tried on 30 others (`dampen-studies run unbounded`).
 
     Attributes:
         lower: the smallest possible answer, if it is bounded.
@@ -720,6 +610,13 @@ class Column:
 class Runs:
     """The runs of equal utility that hold any candidate, ascending; private.
 
+    u is constant on the candidates between two neighbouring values, and on the candidate at a
+    value.  So d distinct values make at most 2d + 1 runs.  A run is drawn with probability
+    proportional to its mass, the sum of its weights, times exp(ε u / 2S); then a candidate in it by
+    weight.  The masses are whole numbers and their logarithms are refined together with the noise
+    (`dampen.core.sampling.weighted_best`), so the law is exactly the theorem's: nothing is rounded.
+    The work grows with the records, not with the candidates.
+
     Attributes:
         start: the mass of the candidates before each run.
         mass: of its candidates.
@@ -764,6 +661,12 @@ class Runs:
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Copies:
     """The candidates of one kind in one run and one block, of equal utility and weight; private.
+
+    In a run, candidates of one decade and of as many digits have one score: N copies of it.  The
+    largest of N exponential numbers is -log(1 - U^(1/N)) for one uniform number U, refined with the
+    logarithm of w where runs are near (`dampen.core.sampling.best_of_copies`).  All copies of the
+    winner are as likely, so one of them is drawn uniformly.  So d distinct values take some 20 d
+    numbers, however many candidates there are.
 
     Attributes:
         first: the codes they begin at.
@@ -841,6 +744,55 @@ def _by_kind(first: IntArray, last: IntArray, candidates: Candidates) -> tuple[I
 @dataclass(frozen=True)
 class RankDraw:
     """One percentile by a mechanism on ranks; public parameters alone.
+
+    Candidates g are public and have public weights w(g).  Of the n records that have a number, L(g)
+    are below g and R(g) at most g.  With the share q = p / 100,
+
+        u(x, g) = -max(0, L(g) - q n, q n - R(g))
+
+    is 0 where a share of at most q lies below g and a share of at least q at or below it.
+
+    **Lemma.**  One record more or less moves every u by at most s = max(q, 1 - q).  One record that
+    is replaced, where a missing number may take the place of a number, moves every u by at most 1.
+    Proof.  A record more moves L - q n by 1 - q if it is below g and by -q if not; q n - R by q if
+    it is above g and by -(1 - q) if not.  Records without a number move nothing.  Where a number
+    takes the place of another, n stays, and L and R move by at most 1 each. ∎
+
+    **Theorem.**  The exponential mechanism with a prior, P(g) proportional to w(g)
+    exp(ε u(x, g) / 2S), is ε-DP: for adding or removing a record with S = s, for replacing one with
+    S = 1.
+    Proof.  A neighbour changes the numerator by a factor of at most e^(ε/2), and each term of the
+    sum below it, hence the sum; w is the same for both. ∎
+    It has ε-bounded range as well, and so costs ε²/8 in zCDP.
+
+    **Permute-and-flip** is the default where ε is the price; where ρ is, the exponential mechanism
+    is.  Let every candidate of weight w be a *copy* with the score ε u(x, g) / 2S + log w, and a
+    number from 1900 to 2099 two copies, one as a year.  Add an exponential number to each; the
+    answer is the candidate of the largest.
+
+    **Theorem.**  It is ε-DP, with S as above; ε + e^-ε - 1 is what it costs in zCDP.
+    Proof.  Scores of neighbours differ by at most ε/2, for log w is public and does not move.
+    Adding exponential noise of scale 1 to scores that move by at most ε/2 and naming the largest is
+    permute-and-flip, which is ε-DP (McKenna and Sheldon 2020; Ding et al. 2021).  Which candidate a
+    copy belongs to is post-processing. ∎
+
+    **Accuracy.**  A record's own number is a candidate (or, with a step, lies between two).  The
+    best candidate weighs at least w_min, all of them W together.  Candidates that are worse by more
+    than r ranks are drawn with a probability of at most 0.1 if W exp(-ε r / 2S) <= w_min / 9: by
+    permute-and-flip too, for P(a) <= e^(a - b) P(b) holds for the copies of scores a <= b.
+
+    **Too few rows.**  Ranks hide absurd answers: beyond the largest record every number has the
+    same rank.  Where an end of the range is open, one more candidate, "too few rows", has the
+    weight W of all others together and the utility
+
+        u(x, none) = -n t + c,    t = min(q, 1 - q),  c = 14 * 2S / ε,
+
+    with t = 1 - q, or q, where only the upper, or lower, end is open.  A record more moves it by t,
+    one that is replaced by at most t, and t <= S: the theorem holds with it as well.  All numbers
+    beyond the records at an open end have a utility of at most -n t and weigh at most W, so that
+    the answer is one of them with a probability of at most e^-14 < 10^-6, whatever the data is:
+    "too few rows" is e^14 times as likely, as one copy among copies too.  It is negligible where n
+    t ε / 2S exceeds log(W / w_min) + 14 by some more.
 
     Attributes:
         p: which percentile, 0 to 100, with at most four decimals.
@@ -958,6 +910,17 @@ DAYS = LAST.toordinal() - FIRST.toordinal() + 1
 @dataclass(frozen=True)
 class Moments:
     """The public candidates, with their prior weights; numbers are days since 1970-01-01.
+
+    **Candidates** are the days from 1900-01-01 to 2099-12-31, of times every second of them.
+
+    **Prior.**  A year shares its weight equally among its first day, the first days of its months,
+    and all of its days; a day, of times, among its start, its hours, its minutes and its seconds.
+    Years from 1975 to 2024 weigh 8, and half as much for every half century farther away.  All of
+    it is public and does not depend on any data.
+
+    **In whole numbers.**  The code of a candidate is its day, or second, from 1900 on.  The weight
+    of all candidates up to a code is looked up in two tables, of days and of the seconds of a day.
+    `RankDraw` has the theorem and the draw.
 
     Attributes:
         lower: the smallest possible answer, if it is bounded.
@@ -1129,6 +1092,36 @@ MOST_POINTS = 1 << 17
 class WithinRange:
     """Several percentiles in two stages; public parameters alone.
 
+    **Stage 1** spends `FINDING` of ε on two percentiles beyond those that are asked for, half way
+    to the ends: q_1 / 2 and (1 + q_J) / 2, each with half of it, as one percentile is drawn
+    (`RankDraw`).  They are public from then on, and so are the *points*: all decimals between them
+    of as many digits as leave at most `MOST_POINTS` of them.
+
+    **Stage 2** spends the rest on the percentiles themselves, together, on these points
+    (`dampen.questions.percentile.joint_tight`).  Its ways are those for adding or removing a
+    record, in which the number of records is private, as it is here: rows without a number are
+    skipped.
+
+    **Theorem.**  With ε2 for stage 2 the whole is ε-DP for adding or removing a record, by adaptive
+    composition.  For replacing one, where a missing number may take the place of a number, it is if
+    stage 2 gets ε2 (1 - min π) in place of ε2 where up to nine percentiles are one joint draw, π
+    being the shares of records between them, and ε2 / 2 in its other ways.
+    Proof.  A number that goes missing, or comes, is a record less or more.  A number that takes the
+    place of another is one record less and one more, at most 2ε' for any way that is ε'-DP.  The
+    joint draw of up to nine moves its targets with n, so that they stay: the weight of the record
+    leaves its gaps and enters others, and TV moves by at most 2.  With α = ε' / 2s and
+    s >= 2 (1 - min π) that costs at most 2 · 2α = 2 ε' / s <= ε' / (1 - min π), and its rounding is
+    paid for by ε'. ∎
+
+    **Where the range needs more rows than there are.**  If the number of rows is public, or was
+    counted with noise, it may be too small for the points beyond the first and the last percentile,
+    but not for all percentiles.  Then the percentiles are asked for that it is enough for: as many
+    as possible, in two stages as above, or one by one at equal shares of ε with the exponential
+    mechanism.  The others have no answer.  The choice follows from public facts alone, and neither
+    way loses more than ε, nor costs more ρ than was charged for the two stages: k draws at ε/k cost
+    ε²/8k.  Where that is more, they have ε' = (1 - `FINDING`) ε in all, as stage 2 has, and cost no
+    more than any ε'-DP release.
+
     Attributes:
         points: the percentiles as they were asked for, in any order, some perhaps twice.
         candidates: the possible answers.
@@ -1161,7 +1154,7 @@ class WithinRange:
         return min(FOR_RANGE, Fraction(len(self.shares)))
 
     def of_rows(self, n: int | None, epsilon: Fraction, /) -> "WithinRange | OfSome":
-        """The percentiles that n rows are enough for: as many as possible, see the module."""
+        """The percentiles that n rows are enough for: as many as possible, see the class."""
         if n is None:
             return self
         together = self._enough(n * epsilon / FOR_RANGE)
@@ -1252,7 +1245,7 @@ SPLIT = 4
 ENOUGH = 75
 """The rule about tails: n ε min(q, 1-q) / S must exceed this for an answer to be expected.
 
-Below, "too few rows" becomes likely (`percentile.decimals`).  Without that candidate an answer
+Below, "too few rows" becomes likely (`RankDraw`).  Without that candidate an answer
 beyond ten times the range of the data would have a probability of up to 0.91 at 20, of 1.6e-5 at
 50, and of 1e-10 at 75, on 30 columns (pressures are the worst)."""
 
@@ -1422,6 +1415,16 @@ class UnboundedMethod:
 
     One ε for all groups, by parallel composition: see `dampen.data.cells`.
 
+    **The number of rows first.**  Where an end is open, the number of rows is private and nobody
+    states how many to expect, a first look counts them with discrete Laplace noise, at λ ε; a row
+    more or less moves the count by 1.  The rule about tails asks for n* = 75 S / (t ε') rows, with
+    the open tail t of the percentile that is easiest to have and ε' = ε / parts, `tail_parts` of
+    them.  λ is chosen such that the noise has the scale n* / 3, λ = t / (25 S parts), 0.04 for a
+    median, and is at least 0.005: nearer to the ends n* is large, and noise in proportion to it
+    would hide how many rows there are.  Below n* / 2 the answer is "too few rows" and the rest of ε
+    is not charged (`Stepwise` has the theorem).  That happens by mistake with probability
+    e^(-3 (n / n* - 1/2)) / 2 at most, 0.006 at n = 2 n*.
+
     Attributes:
         query: what is asked, for the ledger.
         column: of the numbers.
@@ -1434,7 +1437,7 @@ class UnboundedMethod:
         neighbours: what ε speaks of.
         rows: the number of rows, where it is public and known.
         most: a public bound on it, where that is stated.
-        counts: whether a first look counts the rows, see the module.
+        counts: whether a first look counts the rows.
     """
 
     query: str
