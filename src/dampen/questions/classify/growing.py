@@ -113,6 +113,7 @@ from dampen.questions.classify.encoding import (
     Categories,
     Classes,
     Domain,
+    attributes_of,
     bins,
     encode_batch,
     first_codes,
@@ -216,7 +217,7 @@ def draw_menu(
     first = candidates.first
     begin = first[candidates.attribute]
     splits = [candidates.attribute, candidates.low - begin, candidates.high - begin]
-    where = np.unique(candidates.attribute, return_index=True)[1]
+    where = np.unique(candidates.column, return_index=True)[1]
     shape = *menu.attribute.shape, ATTEMPTS
     words = np.frombuffer(entropy.read(8 * math.prod(shape)), dtype="<i8").reshape(shape)
     first_split = np.array([*where, len(candidates)], dtype=np.int64)
@@ -247,12 +248,11 @@ class Weights:
     @cached_property
     def log_prior(self) -> FloatArray:
         """The log prior of no split, and of every candidate on the last level."""
-        able, where, counts = np.unique(
-            self.candidates.attribute, return_inverse=True, return_counts=True
-        )
+        candidates = self.candidates
+        able, where, counts = np.unique(candidates.column, return_inverse=True, return_counts=True)
         if not len(able):
             return np.zeros(1)
-        late = able == self.candidates.late
+        late = np.isin(able, candidates.column[candidates.attribute == candidates.late])
         shares = np.where(late, max(1, len(able) - 1), 1.0)  # as likely as all others together
         return np.log([LEAF, *(1 - LEAF) * (shares / shares.sum() / counts)[where]])
 
@@ -481,7 +481,7 @@ class Coding:
     def first(self) -> IntArray:
         """Where the values of each attribute begin when all are written below each other."""
         late = [] if self.score is None else [self.score.domain]
-        return first_codes([*self.domains.values(), *late])
+        return first_codes([*attributes_of(list(self.domains.values())), *late])
 
     def coded(self, batch: Batch) -> tuple[IntArray, IntArray]:
         """The codes of rows, one column per attribute, and their classes.
@@ -718,7 +718,7 @@ def leaked_rows(table: Opened, stated: Statement, max_rows: int | None) -> ReadR
 
 
 def _held(batches: Iterable[Batch], coding: Coding) -> Rows:
-    codes: list[Any] = [np.empty((0, len(coding.domains)), dtype=np.int16)]
+    codes: list[Any] = [np.empty((0, len(coding.first) - 1), dtype=np.int16)]
     class_codes: list[IntArray] = [np.empty(0, dtype=np.int64)]
     for batch in batches:
         found, classes = coding.coded(batch)
