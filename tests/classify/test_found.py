@@ -697,6 +697,19 @@ def test_the_plan_says_what_each_share_buys():
     assert "Pass delta=" in stated
 
 
+@pytest.mark.parametrize("kind", ["text", "either"])
+def test_the_plan_covers_what_hashes_cost_however_many_columns_hold_text(kind):
+    search = Search({f"x{i}": kind for i in range(8)}, None, Fraction(0), counts_rows=True)
+    for rows in (300, 1000, 9000, 10**5):
+        shares = found.Shares(search, Fraction(1, 10), rows)
+        [(_, most, bought)] = [line for line in shares.lines() if line[0] == "branches"]
+        for columns in range(1, 9) if kind == "either" else (8,):
+            cells = [Cells.of(np.array([0, 5, 5]))] * columns
+            assert shares.hashes(cells, InsecureEntropy(0))[1] <= most
+        assert ("4 public hashes" in bought) == (rows < 15_000)
+        assert ("own ones" in bought) == (most > 0 and rows < 15_000)
+
+
 def test_kinds_follow_from_declared_types():
     kinds = {"int64": "whole", "float32": "numbers", "decimal128(5, 2)": "numbers"}
     assert {name: kind_of(Field("a", name, "numbers")) for name in kinds} == kinds

@@ -69,8 +69,8 @@ their own where that is cheap: truncated noise and a threshold (`dampen.core.thr
 (ε', δ')-DP for each of m columns with δ' = δ/m.  Then other values, of the same hash, share up to
 `BRANCHES` branches.
 
-**Public hashes.**  Where own hashes would cost more than they may, none is drawn.  A column then has
-`PUBLIC_BRANCHES`, four hashes that follow from its place alone: they cost nothing, whatever the
+**Public hashes.**  Where own hashes would cost more than they may, none is drawn.  A column then
+has `PUBLIC_BRANCHES`, four hashes that follow from its place alone: they cost nothing, whatever the
 rows are.  Each is an attribute of a tree, and they share the weight of their column among random
 splits, so that two values which share a branch by one are told apart by another.  Small branches
 matter for that: of values as few as their branches, one is often alone, and hardly any branch is
@@ -828,14 +828,22 @@ class Shares:
         if named is not None:
             bought = f"names of values of {named.high} rows or more in {_columns(texts)}"
             found.append(("names", named.epsilon * texts, bought))
-        elif texts and self.hashes_are_public(texts):
-            bought = f"{len(PUBLIC_BRANCHES)} public hashes for {_columns(texts)}"
-            found.append(("branches", Fraction(0), bought))
         elif texts:
-            common = self._tries(texts, Fraction(ENOUGH_FOR_BRANCHES * texts)) * self.trial
+            sure = sum(kind == "text" for kind in search.kinds.values())
+            most = max(map(self._for_hashes, range(max(sure, 1), texts + 1)))
             bought = f"a hash into 2 to {BRANCHES} branches for {_columns(texts)}"
-            found.append(("branches", common + self.branches(texts) * texts, bought))
+            if self.hashes_are_public(texts):
+                bought = f"{len(PUBLIC_BRANCHES)} public hashes for {_columns(texts)}"
+                bought += ", or own ones if fewer hold text" if most else ""
+            found.append(("branches", most, bought))
         return found
+
+    def _for_hashes(self, columns: int) -> Fraction:
+        """ε' of the hashes of so many columns, at most."""
+        if self.hashes_are_public(columns):
+            return Fraction(0)
+        common = self._tries(columns, Fraction(ENOUGH_FOR_BRANCHES * columns)) * self.trial
+        return common + self.branches(columns) * columns
 
 
 @dataclass(frozen=True)
