@@ -34,8 +34,8 @@ There are astronomically many labelled trees, but the law factorises.
 
 **How it is drawn.**  The prior is that of a branching process: a node is a leaf with probability
 1/10; else its split is one of those that the menu has for it, each as likely, and on the last level
-any split, each attribute as likely and each split of it; but the score of naive Bayes
-(`dampen.questions.classify.plan`) is as likely as all other attributes together.  Let Z of a node
+any split, each column as likely and each split of it; but the score of naive Bayes
+(`dampen.questions.classify.plan`) is as likely as all columns together.  Let Z of a node
 be the sum of the weights of all labelled trees below it,
 
     Z = (1/10) m(τ) + (9/10) Σ_s π(s) Z(inside s) Z(outside s),     m(τ) = (1/K) Σ_c exp(e τ_c),
