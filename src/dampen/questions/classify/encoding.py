@@ -637,12 +637,14 @@ def _encoded(columns: Sequence[Chunk], domains: Mapping[str, Domain]) -> Any:
     codes = np.empty((rows, len(attributes_of(list(domains.values())))), dtype=np.int16)
     after = len(domains)
     for a, domain in enumerate(domains.values()):
-        codes[:, a] = domain.encode(columns[a])
-        if further := further_of(domain):
-            cells = cells_of(columns[a])
-            end = after + len(further)
-            codes[:, after:end] = np.column_stack([each.of_cells(cells) for each in further])
-            after = end
+        if not isinstance(domain, Branches):
+            codes[:, a] = domain.encode(columns[a])
+            continue
+        cells = cells_of(columns[a])
+        codes[:, a] = domain.of_cells(cells)
+        for each in domain.further:
+            codes[:, after] = each.of_cells(cells)
+            after += 1
     return codes
 
 
