@@ -6,6 +6,7 @@ import warnings
 from datetime import date
 from fractions import Fraction
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +20,7 @@ from dampen.questions.classify.found import (
     ABSENT,
     BRANCHES,
     NUMBER,
+    PUBLIC_BRANCHES,
     TEXT,
     Cells,
     Hashes,
@@ -30,6 +32,7 @@ from dampen.questions.classify.found import (
     draw_common,
     drawn_kinds,
     kind_of,
+    public_hashes,
     regret,
 )
 from dampen.testing import Universe, law_loss
@@ -410,13 +413,86 @@ def test_many_columns_of_text_share_a_hash():
     assert charges["branches"] < Fraction(1, 50)
 
 
-def test_columns_of_text_share_a_hash_untested_where_own_ones_are_too_dear():
-    """Of 8 columns of other values, at n ε = 600."""
+def test_columns_of_text_have_public_hashes_where_own_ones_are_too_dear():
+    """Of 8 columns of other values: nothing is drawn at n ε = 600, and nothing paid."""
     rng = np.random.default_rng(6)
     columns = {f"x{i}": rng.choice([f"{i} {j}" for j in range(3)], 6000) for i in range(8)}
     charges, domains = found_of(pd.DataFrame(columns).astype(object), Fraction(1, 10))
-    assert len(set(domains)) == 1
-    assert charges["branches"] <= Fraction(1, 100)
+    assert domains == [*map(public_hashes, range(8))]
+    assert "branches" not in charges
+    hashes = [(each.count, each.salt) for own in domains for each in (own, *own.further)]
+    assert len(set(hashes)) == 8 * len(PUBLIC_BRANCHES)
+    assert min(salt for _, salt in hashes) >= Hashes().salts  # none of the library that is drawn of
+
+
+def test_public_hashes_lose_nothing_and_hashes_that_are_fitted_to_the_rows_break_it():
+    values = ("a", "b", "c")
+    universe = Universe.add_remove_row(values, max_rows=3)
+    library = Hashes(sizes=(2,), salts=8)
+
+    def cells(x):
+        return Cells.of(np.bincount(encoding.cells_of(list(x)), minlength=encoding.CELLS + 1))
+
+    def of_public(x):
+        shares = found.Shares(Search({}, 10, Fraction(0), counts_rows=False), E, 10)
+        [hashed], spent = shares.hashes([cells(x)], InsecureEntropy(0))
+        assert spent == 0
+        return np.array([1.0 if hashed == public_hashes(i) else 0.0 for i in range(3)])
+
+    def of_fitted(x):
+        return np.eye(len(library))[library.utilities(cells(x)).argmax()]
+
+    assert law_loss(of_public, universe, epsilon=Fraction(1, 10**6)).holds
+    assert law_loss(of_fitted, universe, epsilon=E).outcome == "fails"
+
+
+def values_of_one_branch():
+    """Two values that share a branch of the first public hash, and of no other."""
+    values = [f"v{i}" for i in range(40)]
+    own = public_hashes(0)
+    first, *others = [each.encode(values) for each in (own, *own.further)]
+    return next(
+        (values[i], values[j])
+        for i, j in itertools.combinations(range(40), 2)
+        if first[i] == first[j] and all(other[i] != other[j] for other in others)
+    )
+
+
+@pytest.mark.parametrize("kind", ["pandas", "duckdb"])
+def test_a_further_hash_distinguishes_values_of_one_branch(kind):
+    """At n ε = 150.  False alarms: the tree is wrong with a probability below 10^-7."""
+    one, other = values_of_one_branch()
+    frame = pd.DataFrame({"x": [one, other] * 150, "y": ["no", "yes"] * 150}, dtype=object)
+    table = frame if kind == "pandas" else duckdb.from_df(frame)
+    model = TreeClassifier("1/2", classes=["no", "yes"], max_rows=300)
+    model.fit_table(table, target="y")
+    assert model.predict(frame[["x"]]).tolist() == frame["y"].tolist()
+    assert "x (hash " in model.report()
+    assert "x (hash " in model._repr_html_()
+    text = model.release_.to_json()
+    assert TreeClassifier.from_json(text).predict(frame[["x"]]).tolist() == frame["y"].tolist()
+    damaged = json.loads(text)
+    for wrong in ([[4]], [[4, "1"]], [[True, 1]], 7, [[0, 1]]):
+        damaged["answer"]["domains"][0]["further"] = wrong
+        with pytest.raises(ParameterError):
+            TreeClassifier.from_json(json.dumps(damaged))
+
+
+def test_naive_bayes_and_its_score_look_at_a_column_once():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 800)
+    columns = {f"x{i}": np.array(["a", "b", "c"])[rng.integers(0, 2, 800) + y] for i in range(5)}
+    X = pd.DataFrame(columns).astype(object)
+    public = {"classes": [0, 1], "max_rows": 800}
+    bayes = dampen.NaiveBayesClassifier(1, **public).fit(X, y)
+    assert bayes.domains_ == [encoding.with_one_hash(public_hashes(i)) for i in range(5)]
+    for probabilities in (False, True):
+        tree = TreeClassifier(1, probabilities=probabilities, **public).fit(X, y)
+        assert tree.domains_ == [*map(public_hashes, range(5))]
+        assert "table" in {charge.purpose for charge in tree.plan_.charges}
+        again = TreeClassifier.from_json(tree.release_.to_json())
+        np.testing.assert_array_equal(again.predict_proba(X), tree.predict_proba(X))
+        assert np.mean(tree.predict(X) == y) > 0.6
 
 
 def test_the_parts_are_never_more_than_most_of_epsilon():
@@ -619,6 +695,19 @@ def test_the_plan_says_what_each_share_buys():
     assert "with 5,000 rows" in stated
     assert "their number" not in stated
     assert "Pass delta=" in stated
+
+
+@pytest.mark.parametrize("kind", ["text", "either"])
+def test_the_plan_covers_what_hashes_cost_however_many_columns_hold_text(kind):
+    search = Search({f"x{i}": kind for i in range(8)}, None, Fraction(0), counts_rows=True)
+    for rows in (300, 1000, 9000, 10**5):
+        shares = found.Shares(search, Fraction(1, 10), rows)
+        [(_, most, bought)] = [line for line in shares.lines() if line[0] == "branches"]
+        for columns in range(1, 9) if kind == "either" else (8,):
+            cells = [Cells.of(np.array([0, 5, 5]))] * columns
+            assert shares.hashes(cells, InsecureEntropy(0))[1] <= most
+        assert ("4 public hashes" in bought) == (rows < 15_000)
+        assert ("own ones" in bought) == (most > 0 and rows < 15_000)
 
 
 def test_kinds_follow_from_declared_types():

@@ -16,7 +16,14 @@ from dampen.core.noise import laplace_rho
 from dampen.core.sampling import SystemEntropy
 from dampen.data.open import open_table
 from dampen.questions.classify import growing
-from dampen.questions.classify.encoding import Categories, candidates_of
+from dampen.questions.classify.encoding import (
+    Branches,
+    Categories,
+    attributes_of,
+    candidates_of,
+    columns_of,
+    encode_batch,
+)
 from dampen.questions.classify.growing import (
     LEAF,
     STAY,
@@ -34,6 +41,7 @@ from renyi import least_rho_of
 
 DOMAINS = [Categories((0, 1)), Categories("ab")]
 WIDE = [*DOMAINS, Categories(range(3), ordered=True)]
+HASHED = [Branches(3, 1, (Branches(2, 2),)), Categories("ab")]
 
 
 def plan_of(epsilon, stages=(2,), widths=(2,), domains=DOMAINS, classes=2):
@@ -63,7 +71,8 @@ def table_of(rows, domains, classes=2):
 
 
 def rows_of(rows, domains=DOMAINS, classes=2):
-    codes = np.array([r[:-1] for r in rows], dtype=np.int64).reshape(-1, len(domains))
+    width = len(attributes_of(domains))
+    codes = np.array([r[:-1] for r in rows], dtype=np.int64).reshape(-1, width)
     return Rows(codes, np.array([r[-1] for r in rows], dtype=np.int64), classes)
 
 
@@ -124,7 +133,8 @@ def split_rows(rows, split):
 def by_definition(rows, menu, epsilon, domains=DOMAINS):
     """π(T) times exp(e · rows that are classified rightly), over all labelled trees."""
     candidates = candidates_of(domains)
-    able, counts = np.unique(candidates.attribute, return_counts=True)
+    column = np.array(columns_of(domains))[candidates.attribute]
+    able, counts = np.unique(column, return_counts=True)
     single = dict(zip(able.tolist(), 1 / (len(able) * counts), strict=True))
 
     def leaf(rows):
@@ -138,7 +148,7 @@ def by_definition(rows, menu, epsilon, domains=DOMAINS):
         found = [(key, LEAF * w) for key, w in leaf(rows)]
         if level == len(menu.widths):
             for s in range(len(candidates)):
-                prior = (1 - LEAF) * single[int(candidates.attribute[s])]
+                prior = (1 - LEAF) * single[int(column[s])]
                 sides = split_rows(rows, candidates.codes(s))
                 found += both(s, prior, *map(leaf, sides))
             return found
@@ -173,6 +183,36 @@ def test_picks_from_the_root_on_have_the_law_of_one_exponential_mechanism(epsilo
         np.testing.assert_allclose(
             list(found.values()), [expected[key] for key in found], rtol=1e-9
         )
+
+
+@pytest.mark.parametrize("widths", [(2,), (1, 1)])
+def test_columns_of_several_hashes_follow_the_same_law_and_lose_no_more(widths):
+    """Splits of all hashes of a column are as likely together as those of another column."""
+    menu = menu_of(HASHED, widths, 1)
+    rng = np.random.default_rng(0)
+    for n in (0, 1, 7):
+        rows = [tuple(r) for r in rng.integers(0, [3, 2, 2, 2], (n, 4)).tolist()]
+        found = Law(rows, menu, 0.5, HASHED).probabilities()
+        expected = by_definition(rows, menu, 0.5, HASHED)
+        assert found.keys() == expected.keys()
+        np.testing.assert_allclose(
+            list(found.values()), [expected[key] for key in found], rtol=1e-9
+        )
+    cells = list(itertools.product(range(3), range(2), range(2), range(2)))
+    every = Universe.add_remove_row(cells, max_rows=2 if len(widths) < 2 else 1)
+    laws = [Law(x, menu, 0.5, HASHED).probabilities() for x in every.databases]
+    log_p = np.log([list(law.values()) for law in laws])
+    left, right = every.neighbours.T
+    assert 0.25 < np.abs(log_p[left] - log_p[right]).max() <= 0.5 + 1e-9
+
+
+def test_random_splits_are_of_a_random_column_whatever_its_hashes():
+    """False alarms: one in 10^6 or fewer, at five deviations."""
+    domains = [Branches(4, 1, (Branches(4, 2), Branches(4, 3))), Categories(range(3))]
+    attributes = menu_of(domains, (1000,), 5).attribute[0, :1000]
+    column = np.array(columns_of(domains))[attributes]
+    assert abs((column == 0).sum() - 500) < 5 * math.sqrt(250)
+    assert set(attributes.tolist()) == {0, 1, 2, 3}
 
 
 def largest_loss(menu, epsilon, law=Law, max_rows=3):
@@ -344,6 +384,25 @@ def test_counts_at_the_ends_in_memory_and_in_a_stream():
     coding = Coding(dict(zip("abc", WIDE, strict=True)), "y", range(4))
     streamed = StreamedRows(table, coding)
     np.testing.assert_array_equal(streamed.ends(root, menu, range(1, 6), first), expected)
+
+
+def test_rows_have_a_code_for_every_hash_in_memory_and_in_a_stream():
+    texts = np.array([f"v{i}" for i in range(9)], dtype=object)[np.arange(60) * 7 % 9]
+    batch = {"a": texts, "b": np.array(["a", "b"], dtype=object)[np.arange(60) % 2]}
+    domains = dict(zip("ab", HASHED, strict=True))
+    codes = encode_batch(batch, domains)
+    own, further = HASHED[0], HASHED[0].further[0]
+    expected = [own.encode(texts), HASHED[1].encode(batch["b"]), further.encode(texts)]
+    np.testing.assert_array_equal(codes, np.column_stack(expected))
+    first = candidates_of(HASHED).first
+    menu, root, y = menu_of(HASHED, (2, 3), 3), root_of(HASHED).tree(), np.arange(60) % 3
+    table = open_table(duckdb.from_arrow(pa.table(batch | {"y": y})))
+    streamed = StreamedRows(table, Coding(domains, "y", range(3)))
+    held = Rows(codes, y, 3)
+    np.testing.assert_array_equal(streamed.tables([0], first), held.tables([0], first))
+    np.testing.assert_array_equal(
+        streamed.ends(root, menu, range(6), first), held.ends(root, menu, range(6), first)
+    )
 
 
 def test_splits_of_a_menu_tell_rows_apart_where_any_can():

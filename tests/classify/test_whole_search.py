@@ -23,7 +23,7 @@ CASES = {
     "numbers or text": (["either"] * 4, 1000),
     "many, numbers or text": (["either"] * 23, None),
     "text": (["text"] * 9, 1000),
-    "text that shares a hash untested": (["text"] * 9, 50),
+    "text of public hashes": (["text"] * 9, 50),
     "numbers": (["numbers"] * 4 + ["whole"], 1000),
     "all kinds": (["either", "text", "numbers", "whole", "days", "flags"], None),
 }

@@ -17,7 +17,7 @@ import itertools
 import math
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -206,6 +206,8 @@ class Branches:
     """Values that nobody listed, in `count` codes by a public hash; a missing one is one of them.
 
     A value is in one of `CELLS` cells by its text, and the `salt` says in which branch a cell is.
+    Each hash of `further` makes one more attribute of a tree, so that it can tell values apart
+    that share a branch.
 
     >>> Branches(4, 5).encode(["red", "blue", None, "red"]).tolist()
     [2, 1, 0, 2]
@@ -213,6 +215,7 @@ class Branches:
 
     count: int
     salt: int
+    further: tuple["Branches", ...] = ()
     ordered: ClassVar[bool] = False
     kind: ClassVar[Kind] = "text"
     holds_missing: ClassVar[bool] = True
@@ -396,6 +399,31 @@ def given_domains(domains: Any, names: Sequence[str]) -> list[Domain | None]:
     if len(domains) != len(names):
         raise ParameterError(f"Expected one domain per column ({len(names)}), got {len(domains)}.")
     return [as_domain(d, name) for d, name in zip(domains, names, strict=True)]
+
+
+def further_of(domain: Domain) -> tuple[Branches, ...]:
+    """The attributes that a tree has of a column besides its own."""
+    return domain.further if isinstance(domain, Branches) else ()
+
+
+def with_one_hash(domain: Domain) -> Domain:
+    """A domain as naive Bayes has it, which looks at a column once."""
+    return replace(domain, further=()) if isinstance(domain, Branches) else domain
+
+
+def attributes_of(domains: Sequence[Domain]) -> list[Domain]:
+    """The attributes of a tree: the columns, and after them their further hashes."""
+    return [*domains, *itertools.chain.from_iterable(map(further_of, domains))]
+
+
+def columns_of(domains: Sequence[Domain]) -> list[int]:
+    """The column of every attribute of a tree.
+
+    >>> columns_of([Categories("ab"), Branches(4, 0, (Branches(4, 1), Branches(8, 2)))])
+    [0, 1, 1, 1]
+    """
+    further = [[column] * len(further_of(domain)) for column, domain in enumerate(domains)]
+    return [*range(len(domains)), *itertools.chain.from_iterable(further)]
 
 
 def encode_batch(batch: Batch, domains: Mapping[str, Domain]) -> IntArray:
@@ -602,9 +630,17 @@ def _by_name(domains: Mapping[Any, Any], names: Sequence[str]) -> list[Domain | 
 
 def _encoded(columns: Sequence[Chunk], domains: Mapping[str, Domain]) -> Any:
     rows = len(columns[0]) if columns else 0
-    codes = np.empty((rows, len(columns)), dtype=np.int16)
+    codes = np.empty((rows, len(attributes_of(list(domains.values())))), dtype=np.int16)
+    after = len(domains)
     for a, domain in enumerate(domains.values()):
-        codes[:, a] = domain.encode(columns[a])
+        if not isinstance(domain, Branches):
+            codes[:, a] = domain.encode(columns[a])
+            continue
+        cells = cells_of(columns[a])
+        codes[:, a] = domain.of_cells(cells)
+        for each in domain.further:
+            codes[:, after] = each.of_cells(cells)
+            after += 1
     return codes
 
 
@@ -622,6 +658,7 @@ class Candidates:
     """The public splits.  Codes low .. high-1 of an attribute go left, the others right.
 
     With one branch per value (`multiway`) a candidate is an attribute, and low, high are unused.
+    Those of a `column` follow each other: a random split is one of a random column.
     Splits of the attribute `late`, if there is one, are for the release that ends a tree.
 
     With two branches (`binary`) an ordered attribute is cut between two of its values, and of an
@@ -635,6 +672,7 @@ class Candidates:
     attribute: IntArray
     low: IntArray
     high: IntArray
+    column: IntArray
     late: int = -1
 
     def __len__(self) -> int:
@@ -683,10 +721,15 @@ def candidates_of(
 
     A `late` domain is that of one more attribute, after all others.
     """
-    every = [*domains] if late is None else [*domains, late]
+    every = attributes_of(domains)
+    column = columns_of(domains)
+    if late is not None:
+        every.append(late)
+        column.append(len(domains))
     first = first_codes(every)
     found: list[tuple[int, int, int]] = []
-    for a, domain in enumerate(every):
+    for a in sorted(range(len(every)), key=column.__getitem__):
+        domain = every[a]
         size = len(domain)
         begin = int(first[a])
         if branching == "multiway":
@@ -697,6 +740,7 @@ def candidates_of(
             found += [
                 (a, begin + code, begin + code + 1) for code in range(size if size > 2 else 0)
             ]
-    columns = np.array(found, dtype=np.int64).reshape(-1, 3).T
-    last = -1 if late is None else len(domains)
-    return Candidates(branching, first, columns[0], columns[1], columns[2], last)
+    attribute, low, high = np.array(found, dtype=np.int64).reshape(-1, 3).T
+    of_column = np.array(column, dtype=np.int64)[attribute]
+    last = -1 if late is None else len(every) - 1
+    return Candidates(branching, first, attribute, low, high, of_column, last)

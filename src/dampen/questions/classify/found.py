@@ -64,10 +64,17 @@ branches, 256 for each B, with a weight of 1 / B^2: a branch without rows makes 
 find.  τ_(1) >= τ_(2) >= ... are the rows in the
 branches, so that a hash which puts two frequent values into one branch has a small u.  All theorems
 about binnings hold as they are, with a = (4, 1, 1) / 4, for a row is in one branch of a column: one
-hash is tried for several columns too, and taken without a test where own ones would cost more than
-they may.  With a δ, values of many rows get a branch and a name of their own where that
-is cheap: truncated noise and a threshold (`dampen.core.thresholds`), (ε', δ')-DP for each of m
-columns with δ' = δ/m.  Then other values, of the same hash, share up to `BRANCHES` branches.
+hash is tried for several columns too.  With a δ, values of many rows get a branch and a name of
+their own where that is cheap: truncated noise and a threshold (`dampen.core.thresholds`),
+(ε', δ')-DP for each of m columns with δ' = δ/m.  Then other values, of the same hash, share up to
+`BRANCHES` branches.
+
+**Public hashes.**  Where own hashes would cost more than they may, none is drawn.  A column then
+has `PUBLIC_BRANCHES`, four hashes that follow from its place alone: they cost nothing, whatever the
+rows are.  Each is an attribute of a tree, and they share the weight of their column among random
+splits, so that two values which share a branch by one are told apart by another.  Small branches
+matter for that: of values as few as their branches, one is often alone, and hardly any branch is
+empty.  Naive Bayes looks at the first hash alone.
 """
 
 import itertools
@@ -142,7 +149,7 @@ MOST_REGRET = Fraction(25, 100)
 MOST_REGRET_OF_A_HASH = Fraction(10, 100)
 BLOCK = 10
 """So many columns are asked at once whether they hold numbers or text."""
-ENOUGH_FOR_KINDS = 12
+ENOUGH_FOR_KINDS = 16
 MOST_FOR_KINDS = Fraction(6, 100)
 ENOUGH_FOR_ALL_KINDS = 8
 MOST_FOR_ALL_KINDS = Fraction(2, 100)
@@ -166,6 +173,9 @@ BRANCHES = 32
 BRANCH_COUNTS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, BRANCHES)
 SALTS = 256
 """Hashes of each number of branches."""
+PUBLIC_BRANCHES = (8, 4, 4, 4)
+"""Of the hashes of a column where none is drawn; the first is that of naive Bayes too."""
+PUBLIC_SALT = 2**16
 FINEST_WEIGHT = 2**20
 """Over B^2: the weight of a hash into B branches."""
 MOST_AT_ONCE = 2**22
@@ -473,6 +483,13 @@ class Hashes:
         return len(self.sizes) * self.salts
 
 
+def public_hashes(place: int) -> Branches:
+    """The hashes of a column of text that has none of its own, by its place among such columns."""
+    salt = PUBLIC_SALT + len(PUBLIC_BRANCHES) * place
+    own, *further = [Branches(size, salt + i) for i, size in enumerate(PUBLIC_BRANCHES)]
+    return replace(own, further=tuple(further))
+
+
 Column_contra = TypeVar("Column_contra", contravariant=True)
 
 
@@ -683,17 +700,23 @@ class Shares:
 
     def hashes(self, columns: Sequence[Cells], entropy: Entropy) -> tuple[list[Branches], Fraction]:
         """The hashes of columns of text: ε'-DP, and ε'."""
+        if self.hashes_are_public(len(columns)):
+            return [*map(public_hashes, range(len(columns)))], Fraction(0)
         hashes = Hashes()
         wanted = Fraction(ENOUGH_FOR_BRANCHES * len(columns))
         allowed = self._allowed(MOST_REGRET_OF_A_HASH, wanted, MOST_FOR_BRANCHES)
         each = self.branches(len(columns))
         tries = self._tries(len(columns), wanted)
-        # Own hashes of little ε would often put frequent values into one branch.
-        if tries and wanted > MOST_FOR_BRANCHES * self.epsilon * self.rows:
-            common = draw_common(hashes, columns, self.trial, entropy)
-            return [hashes.branches(common)] * len(columns), self.trial
         drawn, spent = self._drawn(hashes, columns, each, allowed if tries else None, entropy)
         return [hashes.branches(i) for i in drawn], spent
+
+    def hashes_are_public(self, columns: int) -> bool:
+        """Whether so many columns of text have public hashes, because own ones are too dear.
+
+        Hashes of little ε would often put frequent values into one branch.
+        """
+        wanted = ENOUGH_FOR_BRANCHES * columns
+        return wanted > MOST_FOR_BRANCHES * self.epsilon * self.rows
 
     def binnings(
         self, kind: ColumnKind, tallies: Sequence[Tally], entropy: Entropy
@@ -806,10 +829,21 @@ class Shares:
             bought = f"names of values of {named.high} rows or more in {_columns(texts)}"
             found.append(("names", named.epsilon * texts, bought))
         elif texts:
-            common = self._tries(texts, Fraction(ENOUGH_FOR_BRANCHES * texts)) * self.trial
+            sure = sum(kind == "text" for kind in search.kinds.values())
+            most = max(map(self._for_hashes, range(max(sure, 1), texts + 1)))
             bought = f"a hash into 2 to {BRANCHES} branches for {_columns(texts)}"
-            found.append(("branches", common + self.branches(texts) * texts, bought))
+            if self.hashes_are_public(texts):
+                bought = f"{len(PUBLIC_BRANCHES)} public hashes for {_columns(texts)}"
+                bought += ", or own ones if fewer hold text" if most else ""
+            found.append(("branches", most, bought))
         return found
+
+    def _for_hashes(self, columns: int) -> Fraction:
+        """ε' of the hashes of so many columns, at most."""
+        if self.hashes_are_public(columns):
+            return Fraction(0)
+        common = self._tries(columns, Fraction(ENOUGH_FOR_BRANCHES * columns)) * self.trial
+        return common + self.branches(columns) * columns
 
 
 @dataclass(frozen=True)

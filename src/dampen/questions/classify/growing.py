@@ -38,8 +38,8 @@ There are astronomically many labelled trees, but the law factorises.
 
 **How it is drawn.**  The prior is that of a branching process: a node is a leaf with probability
 1/10; else its split is one of those that the menu has for it, each as likely, and on the last level
-any split, each attribute as likely and each split of it; but the score of naive Bayes
-(`dampen.questions.classify.plan`) is as likely as all other attributes together.  Let Z of a node
+any split, each column as likely and each split of it; but the score of naive Bayes
+(`dampen.questions.classify.plan`) is as likely as all columns together.  Let Z of a node
 be the sum of the weights of all labelled trees below it,
 
     Z = (1/10) m(τ) + (9/10) Σ_s π(s) Z(inside s) Z(outside s),     m(τ) = (1/K) Σ_c exp(e τ_c),
@@ -86,6 +86,7 @@ from dampen.questions.classify.encoding import (
     Categories,
     Classes,
     Domain,
+    attributes_of,
     bins,
     encode_batch,
     first_codes,
@@ -193,7 +194,7 @@ def draw_menu(
     first = candidates.first
     begin = first[candidates.attribute]
     splits = [candidates.attribute, candidates.low - begin, candidates.high - begin]
-    where = np.unique(candidates.attribute, return_index=True)[1]
+    where = np.unique(candidates.column, return_index=True)[1]
     shape = *menu.attribute.shape, ATTEMPTS
     words = np.frombuffer(entropy.read(8 * math.prod(shape)), dtype="<i8").reshape(shape)
     first_split = np.array([*where, len(candidates)], dtype=np.int64)
@@ -224,12 +225,11 @@ class Weights:
     @cached_property
     def log_prior(self) -> FloatArray:
         """The log prior of no split, and of every candidate on the last level."""
-        able, where, counts = np.unique(
-            self.candidates.attribute, return_inverse=True, return_counts=True
-        )
+        candidates = self.candidates
+        able, where, counts = np.unique(candidates.column, return_inverse=True, return_counts=True)
         if not len(able):
             return np.zeros(1)
-        late = able == self.candidates.late
+        late = np.isin(able, candidates.column[candidates.attribute == candidates.late])
         shares = np.where(late, max(1, len(able) - 1), 1.0)  # as likely as all others together
         return np.log([LEAF, *(1 - LEAF) * (shares / shares.sum() / counts)[where]])
 
@@ -473,7 +473,7 @@ class Coding:
     def first(self) -> IntArray:
         """Where the values of each attribute begin when all are written below each other."""
         late = [] if self.score is None else [self.score.domain]
-        return first_codes([*self.domains.values(), *late])
+        return first_codes([*attributes_of(list(self.domains.values())), *late])
 
     def coded(self, batch: Batch) -> tuple[IntArray, IntArray]:
         """The codes of rows, one column per attribute, and their classes.
@@ -723,7 +723,7 @@ def leaked_rows(table: Opened, stated: Statement, max_rows: int | None) -> ReadR
 
 
 def _held(batches: Iterable[Batch], coding: Coding) -> Rows:
-    codes: list[Any] = [np.empty((0, len(coding.domains)), dtype=np.int16)]
+    codes: list[Any] = [np.empty((0, len(coding.first) - 1), dtype=np.int16)]
     class_codes: list[IntArray] = [np.empty(0, dtype=np.int64)]
     for batch in batches:
         found, classes = coding.coded(batch)

@@ -36,8 +36,10 @@ from dampen.questions.classify.encoding import (
     Categories,
     Classes,
     Domain,
+    attributes_of,
     checked_classes,
     class_array,
+    columns_of,
     first_codes,
     merged_codes,
     merged_values,
@@ -864,7 +866,7 @@ def _tree_parts(content: Any, late: Sequence[int] = ()) -> tuple[Columns, TreeFa
     arrays = {name: _integers(content["tree"][name]) for name in _TREE_ARRAYS}
     counts = content["counts"]
     tree = Tree(**arrays, counts=None if counts is None else _integers(counts, dimensions=2))
-    _check_routes(tree, [*map(len, columns.domains), *late])
+    _check_routes(tree, [*map(len, attributes_of(columns.domains)), *late])
     return columns, _facts_of(content["plan"]), tree
 
 
@@ -937,7 +939,9 @@ def _domain_content(domain: Domain) -> dict[str, Any]:
         days = {"days": True} if domain.days else {}
         return {"edges": list(domain.edges), "missing": domain.missing, **days}
     if isinstance(domain, Branches):
-        return {"branches": domain.count, "salt": domain.salt}
+        further = [[each.count, each.salt] for each in domain.further]
+        own = {"branches": domain.count, "salt": domain.salt}
+        return own | ({"further": further} if further else {})
     branches = {"branches": domain.branches} if domain.branches else {}
     return {"values": list(domain.values), "ordered": domain.ordered, **branches}
 
@@ -949,12 +953,17 @@ def _domain_of(content: Any) -> Domain:
     if type(branches) is not int:
         raise ValueError
     if "salt" in content:
-        if type(content["salt"]) is not int:
-            raise ValueError
-        return Branches(branches, content["salt"])
+        further = [_hash_of(*each) for each in content.get("further", [])]
+        return replace(_hash_of(branches, content["salt"]), further=tuple(further))
     if not isinstance(content["values"], list) or not isinstance(content["ordered"], bool):
         raise ValueError
     return Categories(tuple(content["values"]), content["ordered"], branches)
+
+
+def _hash_of(branches: Any, salt: Any) -> Branches:
+    if type(branches) is not int or type(salt) is not int:
+        raise ValueError
+    return Branches(branches, salt)
 
 
 def _integers(values: Any, dimensions: int = 1) -> IntArray:
@@ -1138,15 +1147,19 @@ def _node_text(model: AnyTree, tree: Tree, node: int) -> str:
         return f"{model.values[node]:.4g}"
     if a < 0:
         return str(model.columns.classes[tree.label[node]])
-    if a == len(model.columns.domains):
+    column = columns_of(model.columns.domains)
+    if a == len(column):
         return f"score for {model.columns.classes[1]}"
-    return _name(model.columns, a)
+    name = _name(model.columns, column[a])
+    before = column[:a].count(column[a])
+    return f"{name} (hash {before + 1})" if before else name
 
 
 def _domain_at(model: AnyTree, attribute: int) -> Domain:
+    attributes = attributes_of(model.columns.domains)
     if isinstance(model, TreeModel) and model.score is not None:
-        return (*model.columns.domains, model.score.domain)[attribute]
-    return model.columns.domains[attribute]
+        attributes.append(model.score.domain)
+    return attributes[attribute]
 
 
 def _leaf_text(model: AnyTree, node: int) -> str:

@@ -54,6 +54,7 @@ from dampen.errors import ParameterError
 from dampen.questions.classify.encoding import (
     COARSEST,
     Domain,
+    attributes_of,
     candidates_of,
     merged_values,
 )
@@ -405,7 +406,7 @@ def tree_plan(
             candidates=sizes.candidates,
             classes=classes,
             widths=default_widths(chosen, int(max_rows), sizes),
-            attributes=sum(len(domain) > 1 for domain in domains),
+            attributes=sum(len(domain) > 1 for domain in attributes_of(domains)),
             selection=selection,
             odds=odds,
             tables=tables + spared,
@@ -634,7 +635,8 @@ class Sizes(NamedTuple):
 def sizes_of(domains: Sequence[Domain], classes: int, *, scored: bool = False) -> Sizes:
     """The public sizes of a table with these domains and classes, and perhaps a score."""
     candidates = len(candidates_of(domains))
-    sizes = Sizes(len(domains), sum(map(len, domains)), candidates, classes)
+    attributes = attributes_of(domains)
+    sizes = Sizes(len(attributes), sum(map(len, attributes)), candidates, classes)
     if not scored:
         return sizes
     return Sizes(

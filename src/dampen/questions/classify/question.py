@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dampen.core.losses import ONE_PART, Losses, equal_parts
 from dampen.core.mechanisms import named
 from dampen.core.sampling import LARGEST_SCALE, Entropy
-from dampen.core.selection import Neighbours, Selection
+from dampen.core.selection import IntArray, Neighbours, Selection
 from dampen.core.sensitivity import constant
 from dampen.data.columns import Lookup, finite_range
 from dampen.data.open import open_table
@@ -42,6 +42,7 @@ from dampen.questions.classify.encoding import (
     Bins,
     Classes,
     Domain,
+    attributes_of,
     bins,
     candidates_of,
     checked_classes,
@@ -51,6 +52,7 @@ from dampen.questions.classify.encoding import (
     given_domains,
     merged_values,
     numbers_of,
+    with_one_hash,
 )
 from dampen.questions.classify.found import ColumnKind, Search, SearchPlan, kind_of
 from dampen.questions.classify.growing import (
@@ -439,12 +441,13 @@ class BayesMethod:
     def counted(self, source: Opened, read: ReadRows, epsilon: Fraction, entropy: Entropy) -> Drawn:
         """The noisy tables of rows that were read, for what is left of ε."""
         left = epsilon - read.found.epsilon
-        first = first_codes(list(read.domains.values()))
-        counts = read.rows.tables([0], first)[0]
+        domains = {name: with_one_hash(domain) for name, domain in read.domains.items()}
+        first = first_codes(list(domains.values()))
+        counts = counts_of_columns(read.rows, list(read.domains.values()))
         tables = noisy_tables(counts, first, left, entropy=entropy, noise=self.noise)
         named = has_names(source)
         assert not isinstance(read.classes, Bins)
-        content = bayes_content(read.domains, read.classes, left, tables, named=named)
+        content = bayes_content(domains, read.classes, left, tables, named=named)
         return Drawn(content, {"attributes": len(read.domains)})
 
 
@@ -485,7 +488,7 @@ def tables_and_tree(
     """What a plan buys: noisy tables first, then a tree, which may ask for the score by them."""
     if not plan.tables:
         return None, grown(plan, candidates_of(domains), rows, entropy=entropy)
-    counts = rows.tables([0], first_codes(domains))[0]
+    counts = counts_of_columns(rows, domains)
     first, joined = merged_values(domains, plan.table_bins)
     merged = np.zeros((first[-1], counts.shape[1]), dtype=np.int64)
     np.add.at(merged, joined, counts)
@@ -495,6 +498,12 @@ def tables_and_tree(
     score = Score.of(tables, domains)
     candidates = candidates_of(domains, late=score.domain)
     return tables, grown(plan, candidates, rows.with_score(score), entropy=entropy)
+
+
+def counts_of_columns(rows: LevelRows, domains: Sequence[Domain]) -> IntArray:
+    """Counts (value, class) of the columns, by one hash each."""
+    counts = rows.tables([0], first_codes(attributes_of(domains)))[0]
+    return counts[: sum(map(len, domains))]
 
 
 def leaf_lead(plan: TreePlan) -> float:
