@@ -16,9 +16,9 @@ Whoever asks a registered file, by whatever link, directory or pattern leads to 
 its budgets; nothing is read before that is checked.  The same rows have one relation: two data sets
 that share a file or a table and protect something else are refused, since what one of them shows,
 such as the number of rows, would break the promise of the other.  The policy is the one given by
-`--config`, else by `$DAMPEN_CONFIG`, else the nearest `dampen.toml` above the current directory; and
-always also the nearest one above the data itself.  It guards against mistakes: whoever may read a file can ask it
-with other software.
+`--config`, else by `$DAMPEN_CONFIG`, else the nearest `dampen.toml` above the current directory;
+and always also the nearest one above the data itself.  It guards against mistakes: whoever may read
+a file can ask it with other software.
 """
 
 import os
