@@ -366,7 +366,8 @@ def law_loss(
     """The same for a release that is no mechanism on scores but known by its law.
 
     Args:
-        law: the probabilities of all outputs, in one order, given a database.
+        law: the probabilities of all outputs, in one order, given a database; of infinitely many,
+            those of some.
         universe: the databases.
         epsilon: what the loss may be.
         name: what the verdict calls the release.
@@ -383,28 +384,37 @@ def law_loss(
     """
     limit = exact(epsilon)
     check_pairs(universe)
-    laws = []
-    for x in universe.databases:
-        p = np.asarray(law(x), dtype=np.float64)
-        if not (p.ndim == 1 and (p >= 0).all() and abs(p.sum() - 1) <= ROUNDING):
-            raise ParameterError(
-                "Expected the probabilities of all outputs, each at least 0 and 1 together, for "
-                f"every database; those for {universe.describe(x)} are others."
-            )
-        laws.append(p)
+    laws = [_probabilities(law(x), universe.describe(x)) for x in universe.databases]
     if len({len(p) for p in laws}) > 1:
         raise ParameterError(
             "Expected the probabilities of the same outputs for every database; some have more."
         )
+    left_out = 1 - min(float(p.sum()) for p in laws)
+    weak = f"outputs of probability {left_out:.3g} were left out" if left_out > ROUNDING else ""
     loss = _losses(laws, universe)
     worst = float(loss.max(initial=0))
     claim = f"privacy loss {worst:.4g} of epsilon {decimal_text(limit)} ({name})"
     if worst <= float(limit) * (1 + ROUNDING) + ROUNDING:
-        return holds(claim, universe, value=worst)
+        return holds(claim, universe, value=worst, remarks=[weak])
     pair, output = largest(loss)
     one, other = (universe.describe(universe.databases[i]) for i in universe.neighbours[pair])
     text = f"x = {one}, y = {other}, output {output}: log-ratio {worst:.6g} > {float(limit):g}"
     return Verdict(claim, "fails", scope(universe), counterexample=text, value=worst)
+
+
+def _probabilities(given: ArrayLike, x: str) -> FloatArray:
+    """What a law gives for a database.
+
+    Raises:
+        ParameterError: if these are no probabilities; NaN would be taken for impossible outputs.
+    """
+    p = np.asarray(given, dtype=np.float64)
+    if p.ndim == 1 and (p >= 0).all() and 0 < p.sum() <= 1 + ROUNDING:
+        return p
+    raise ParameterError(
+        "Expected the probabilities of all outputs, each at least 0 and at most 1 together, for "
+        f"every database; those for {x} are others."
+    )
 
 
 def _losses(laws: Sequence[ArrayLike], universe: Universe[X]) -> FloatArray:
