@@ -469,7 +469,7 @@ def verify(
     """All checks that apply to a problem, each with its verdict.
 
     Joint releases are checked for every score that has a bound.  A mechanism that cannot be checked
-    on this problem is reported as not checked, whatever its name.
+    on this problem is reported as not checked, whatever its name, and so is noise of your own.
 
     Args:
         problem: public parameters, and the utilities and sensitivity of every database.
