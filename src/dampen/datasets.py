@@ -155,7 +155,8 @@ def dataset(
         nodes: of a graph, how many, named 0, 1, ..., or their names.
         source: of a graph in a table, the column of one end of each edge.
         target: the column of the other end.
-        max_degree: of a graph, a public bound on the number of neighbours of a node.
+        max_degree: of a graph, a public bound on the number of neighbours of a node, if there is
+            one that surely holds; see `dampen.problems.InfluentialNode`.
         missing: "drop" leaves out rows with a missing cell, "own" makes them a category of their
             own, where a column does not say.
         unlisted: the same for values that are not listed.

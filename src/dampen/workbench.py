@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,7 +37,7 @@ from dampen.core.sensitivity import bounded, classify, constant, function, table
 from dampen.epsilon import Epsilon, exact, short_text
 from dampen.errors import ParameterError
 from dampen.testing import Universe, Verdict, verify
-from dampen.testing.universe import ROUNDING, key_of
+from dampen.testing.universe import ROUNDING, check_relation, key_of
 
 __all__ = [
     "MECHANISMS",
@@ -142,6 +142,7 @@ class AddRemove:
 
     rows: Sequence[Any]
     most: int | None = None
+    relation: ClassVar[str] = Neighbours.ADD_REMOVE_ROW.value
 
     def __call__(self, x: tuple[Any, ...], /) -> Iterator[tuple[Any, ...]]:
         if self.most is None or len(x) < self.most:
@@ -172,6 +173,7 @@ class ReplaceOne:
     """
 
     values: Sequence[Any]
+    relation: ClassVar[str] = Neighbours.REPLACE_ONE.value
 
     def __call__(self, x: tuple[Any, ...], /) -> Iterator[tuple[Any, ...]]:
         for i in range(len(x)):
@@ -339,7 +341,10 @@ class _Search(Generic[X]):
             T = s.sensitivity.horizon
             last = self.distances if T is None else min(self.distances, T)
             delta = np.array([s.sensitivity.at(t) for t in range(last + 1)])
-            public = (s.bound, T, s.one_sided, s.separable, s.exact, s.ends)
+            public = (
+                *(s.bound, T, s.one_sided, s.separable, s.exact, s.ends),
+                *(s.rounding, s.utility_range, tuple(s.joint.items())),
+            )
             self.seen[key] = _Seen(x, s.utility, delta, public)
         return self.seen[key]
 
@@ -504,6 +509,7 @@ def search(
     listed = list(starts)
     if not listed:
         raise ParameterError("Expected at least one database to start from, got none.")
+    check_relation(problem, str(getattr(neighbours, "relation", "")))
     looking = _Search(problem, neighbours, distances, InsecureEntropy(seed))
     walk = 0
     claim = "admissible, searched"
@@ -520,6 +526,8 @@ def search(
             return Verdict(claim, "fails", _scope(looking), told)
         if len(looking.seen) > MOST_KEPT:
             looking.seen.clear()
+    if not looking.pairs:
+        return Verdict(claim, "not checked", _scope(looking), remark="no neighbours are given")
     last = f"δ was looked at up to t = {distances}"
     return Verdict(claim, "holds", _scope(looking), remark=last)
 
@@ -545,8 +553,9 @@ class Checked:
 
     @property
     def sound(self) -> bool:
-        """Nothing that was checked fails."""
-        return not any(verdict.fails for verdict in self.verdicts)
+        """Something was checked, and nothing fails."""
+        none_fails = not any(verdict.fails for verdict in self.verdicts)
+        return none_fails and any(verdict.holds for verdict in self.verdicts)
 
     def __bool__(self) -> bool:
         return self.sound

@@ -3,6 +3,7 @@
 import itertools
 import json
 import warnings
+from contextlib import nullcontext
 from datetime import date
 from fractions import Fraction
 
@@ -35,6 +36,7 @@ from dampen.questions.classify.found import (
     public_hashes,
     regret,
 )
+from dampen.questions.classify.question import Supervision, TreeMethod
 from dampen.testing import Universe, law_loss
 from goodness import assert_draws_follow
 
@@ -770,3 +772,17 @@ def test_public_data_with_missing_numbers_is_refused_with_the_way_to_read_them()
         warnings.simplefilter("ignore", dampen.PrivacyLeakWarning)
         with pytest.raises(dampen.DataError, match=r"Leave out public='data', or pass domains="):
             TreeClassifier(5, public="data").fit(X, ["no", "yes"] * 50)
+
+
+@pytest.mark.parametrize("stated", [False, True])
+def test_stages_that_do_not_fit_what_was_found_are_levels(stated: bool) -> None:
+    """After the charge no content of the rows ends a fit; a public table is refused before it."""
+    domains = [encoding.bins(0, 1, 13)] * 1200
+    columns = {} if stated else {"x": None}
+    kinds = {} if stated else {"x": "numbers"}
+    search = Search(kinds, 2**31 if stated else None, Fraction(0), counts_rows=True)
+    known = Supervision("y", columns, [0, 1], search)
+    method = TreeMethod("tree", known, stages=(*(1,) * 10, 6))
+    with pytest.raises(ParameterError) if stated else nullcontext():
+        plan = method._plan(Fraction(1, 200_000), domains, 2, 2**31)
+        assert (plan.depth, plan.staged) == (16, False)

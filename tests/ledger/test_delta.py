@@ -1,11 +1,15 @@
 """Charges with a δ: they add up, and no budget promises less than the truth."""
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
+from statistics import NormalDist
 
 import pytest
 
 import dampen
+from dampen.core.noise import pure_rho
 from dampen.core.zcdp import epsilon_at, rho_within
 from dampen.errors import BudgetError
 from dampen.ledger.state import Limit, Spent
@@ -28,11 +32,11 @@ def test_a_pure_budget_refuses_a_delta_with_the_reason(ledger):
 
 
 def test_the_delta_of_charges_adds_up_to_that_of_the_budget(ledger, tmp_path):
-    both = ledger.create("both", epsilon=100, delta="3e-6", neighbours="add-remove-row")
+    both = ledger.create("both", epsilon=100, delta="6e-6", neighbours="add-remove-row")
     for _ in range(3):
         dampen.keys(WORDS, **ASKED, budget=both)
     assert [str(charge.delta) for charge in ledger.history("both")] == ["1/1000000"] * 3
-    with pytest.raises(BudgetError, match="cannot pay"):
+    with pytest.raises(BudgetError, match=r"cannot pay delta 0.000001: half.*0.000008 or more"):
         dampen.keys(WORDS, **ASKED, budget=both)
     dampen.most_frequent(WORDS, categories=["news", "weather"], epsilon=1, budget=both)
     again = dampen.Ledger(tmp_path / "ledger.sqlite3")
@@ -40,18 +44,72 @@ def test_the_delta_of_charges_adds_up_to_that_of_the_budget(ledger, tmp_path):
     assert again.spent("both") == ledger.spent("both") == Fraction(5, 2)
 
 
-def test_zcdp_pays_at_the_remainder_of_delta():
-    """Σδ is taken off before ρ is converted; the promise is never below the truth."""
+def test_half_of_delta_is_for_zcdp_and_half_for_charges_with_a_delta():
     epsilon, delta = Fraction(2), Fraction(1, 10**6)
-    limit = Limit(epsilon, delta, rho_within(epsilon, delta))
+    limit = Limit.of(epsilon, delta)
+    older = Limit(epsilon, delta, rho_within(epsilon, delta))
     for n, each in product((1, 10, 60), (Fraction(0), Fraction(1, 10**8), Fraction(1, 10**7))):
         spent = Spent()
         for _ in range(n):
             spent.add(Fraction(1, 20), Fraction(1, 800), each)
-        left = delta - n * each
-        by_sum = Fraction(n, 20) <= epsilon and left >= 0
-        by_zcdp = left > 0 and epsilon_at(Fraction(n, 800), left) <= epsilon
-        assert limit.covers(spent) == (by_sum or by_zcdp)
+        by_sum = Fraction(n, 20) <= epsilon
+        by_zcdp = epsilon_at(Fraction(n, 800), delta / 2) <= epsilon
+        granted = n * each <= delta / 2 and (by_sum or by_zcdp)
+        assert limit.covers(spent) == granted
+        assert older.covers(spent) == (not each and (by_sum or spent.rho <= older.rho))
+
+
+def excess_of_gaussian(rho: float, epsilon: float) -> float:
+    """The δ at ε of Gaussian noise that costs ρ, exactly."""
+    if rho <= 0:
+        return max(0.0, 1 - math.exp(epsilon))
+    shift = math.sqrt(2 * rho)
+    below = NormalDist().cdf
+    near = below(shift / 2 - epsilon / shift)
+    return near - math.exp(epsilon) * below(-shift / 2 - epsilon / shift)
+
+
+def largest(fits: Callable[[Fraction], bool], most: Fraction) -> Fraction:
+    """The largest amount up to `most` that fits, nearly."""
+    low = Fraction(0)
+    for _ in range(30):
+        middle = (low + most) / 2
+        low, most = (middle, most) if fits(middle) else (low, middle)
+    return low
+
+
+def whole_at_the_remainder(limit: Limit, spent: Spent) -> bool:
+    """The broken twin: one δ, of which charges and conversion take what the other leaves."""
+    assert limit.delta is not None
+    left = limit.delta - spent.delta
+    if spent.epsilon is not None and spent.epsilon <= limit.epsilon and left >= 0:
+        return True
+    return left > 0 and epsilon_at(spent.rho, left) <= limit.epsilon
+
+
+@pytest.mark.parametrize(("rule", "least", "most"), [
+    (Limit.covers, 0.3, 1.0),
+    (whole_at_the_remainder, 1.15, 1.2),
+])  # fmt: skip
+def test_answers_may_decide_how_delta_is_spent(rule, least, most):
+    """8 answers, then Gaussian noise if 7 say yes, else one answer that may tell everything."""
+    epsilon, delta = Fraction(1), Fraction(1, 100)
+    limit = Limit.of(epsilon, delta)
+    n, needed, each = 8, 7, Fraction("0.123")
+    before = Spent()
+    for _ in range(n):
+        before.add(each, pure_rho(each))
+    rest = epsilon - n * each
+    rho = largest(lambda r: rule(limit, before.plus(None, r)), Fraction(1))
+    own = largest(lambda d: rule(limit, before.plus(rest, pure_rho(rest), d)), delta)
+    yes = 1 / (1 + math.exp(-float(each)))
+    found = 0.0
+    for count in range(n + 1):
+        chance = math.comb(n, count) * yes**count * (1 - yes) ** (n - count)
+        lost = (2 * count - n) * float(each)
+        after = excess_of_gaussian(float(rho), float(epsilon) - lost)
+        found += chance * (after if count >= needed else float(own))
+    assert least <= found / float(delta) <= most
 
 
 def test_sums_without_a_delta_are_kept_as_before():

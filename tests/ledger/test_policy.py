@@ -61,9 +61,46 @@ def test_other_ways_to_the_same_file(place: Path) -> None:
     assert refused("link")
     assert refused("folder/2026/may.csv")
     assert refused("../data/exports/../salaries.csv")
+    (here / "x:").mkdir()
+    assert refused("x://../../data/salaries.csv")
     os.link(place / "salaries.csv", here / "hard")
     # Its directory has no policy; the one that was named knows the file again.
     assert refused("hard", config=place / "dampen.toml")
+
+
+@pytest.mark.parametrize(
+    "named", ["", "*.parquet", "p?rts/*.parquet", "parts", "**/*.parquet", "parts/../parts"]
+)
+def test_directories_and_patterns_of_parquet_stand_for_their_files(place: Path, named: str) -> None:
+    config = place / "dampen.toml"
+    more = '[[data]]\nname = "parts"\nbudgets = ["parts"]\nfiles = ["parts/a.parquet"]\n'
+    config.write_text(POLICY + more)
+    (place / "parts").mkdir()
+    (place / "parts" / "a.parquet").touch()
+    (place / "b.parquet").symlink_to(place / "parts" / "a.parquet")
+    asked = os.path.join(place, named)
+    assert refused(asked)
+    assert refused(asked, "payroll")
+    found = check_policy(asked, "parts")
+    assert found is not None
+    assert found.name == "parts"
+    (place / "exports" / "c.parquet").touch()
+    others = os.path.join(place, "other")
+    os.mkdir(others)
+    assert check_policy(others, None) is None
+    assert refused(place, "parts")  # the files of payroll too
+
+
+def test_a_pattern_names_one_data_set(place: Path) -> None:
+    config = place / "dampen.toml"
+    one = '[[data]]\nname = "{0}"\nbudgets = ["both"]\nfiles = ["parts/{0}.parquet"]\n'
+    config.write_text(one.format("a") + one.format("b"))
+    (place / "parts").mkdir()
+    for name in "ab":
+        (place / "parts" / f"{name}.parquet").touch()
+    assert not refused(place / "parts" / "a*.parquet", "both")
+    with pytest.raises(BudgetError, match="files of several data sets"):
+        check_policy(place / "parts", "both")
 
 
 def test_tables_are_compared_as_text(place: Path) -> None:

@@ -99,6 +99,24 @@ def test_a_backup_that_misses_charges_freezes_every_budget(ledger: Ledger, tmp_p
     assert (entry.details["who"], entry.details["lost"]) == ("ana", True)
 
 
+def test_a_restored_budget_cannot_be_frozen_and_thawed_without_what_was_spent(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    backup(ledger, tmp_path / "copy")
+    charge(ledger, 2)
+    break_it(ledger)
+    assert restore(tmp_path / "copy", ledger) is True
+    account = ledger["payroll"]
+    with pytest.raises(BudgetError, match="pays nothing until you state what was spent"):
+        account.freeze(why="audit")
+    with pytest.raises(ParameterError, match="Pass spent="):
+        account.thaw()
+    account.thaw(spent=2)
+    assert account.remaining == 0
+    account.freeze()
+    assert account.status is Status.FROZEN
+
+
 def test_caps_survive_a_restore(ledger: Ledger, tmp_path: Path) -> None:
     """What was lost counts against every analyst: any of them may have spent it."""
     account = ledger["payroll"]

@@ -229,10 +229,25 @@ def test_caps_raises_and_conversions_of_a_budget_with_delta(ledger: Ledger) -> N
     with pytest.raises(BudgetError, match="left for this analyst"):
         ledger.charge("one", epsilon="0.1", neighbours="replace-one", analyst="a")
     one.raise_to(2)
-    assert one.balance.limit == Limit(Fraction(2), DELTA, rho_within(Fraction(2), DELTA))
+    assert one.balance.limit == Limit.of(Fraction(2), DELTA)
     ledger.charge("one", epsilon="0.1", rho="0.001", neighbours="add-remove-row", analyst="c")
     assert one.history[-1].epsilon == Fraction("0.2")
     assert one.history[-1].rho == Fraction("0.004")
+
+
+@pytest.mark.parametrize("own_rho", [None, "0.001"])
+def test_a_conversion_never_charges_more_than_any_release_of_its_epsilon(
+    ledger: Ledger, own_rho: str | None
+) -> None:
+    """2 steps at ε = 1 are 2-DP, which costs ρ = 1.523 at most, and not 4 times 0.462."""
+    one = ledger.create("one", epsilon=4, delta="1e-6", neighbours="replace-one")
+    ledger.charge("one", epsilon=1, rho=own_rho, neighbours="add-remove-row")
+    (charged,) = one.history
+    assert charged.epsilon == 2
+    assert charged.rho == (pure_rho(Fraction(2)) if own_rho is None else 4 * Fraction(own_rho))
+    assert 1.523 < float(pure_rho(Fraction(2))) < 1.5232
+    said = "as for any release of that epsilon" if own_rho is None else "4 times"
+    assert f"2 times, rho {said}, because 2" in charged.converted
 
 
 # The filter by enumeration: an analyst asks randomised response again and again, each time at an ε
@@ -267,6 +282,7 @@ def delta_of(grants: Filter, epsilon: float) -> float:
 
 
 LIMIT = Limit(Fraction(2), Fraction("0.02"), rho_within(Fraction(2), Fraction("0.02")))
+"""With the ρ of all of its δ: the theorem of `dampen.core.zcdp`."""
 
 
 def spent_on(costs: list[Fraction]) -> Spent:

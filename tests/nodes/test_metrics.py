@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import networkx as nx
@@ -13,7 +14,7 @@ from dampen.core.sampling import InsecureEntropy
 from dampen.errors import AccuracyWarning
 from dampen.questions.nodes import NodesQuestion, metrics
 from dampen.questions.nodes.centralities import Brokerage, DegreeSensitivity, Triangles, triangles
-from dampen.questions.nodes.graphs import graph_of
+from dampen.questions.nodes.graphs import Graph, graph_of, rows_of
 from dampen.questions.nodes.metric import Usual
 from dampen.questions.nodes.metrics import METRICS, NAMES, InfluentialNode
 from dampen.questions.nodes.two_rounds import TriangleList
@@ -131,6 +132,18 @@ def test_brokerage_of_small_degrees_keeps_its_norm(D: int) -> None:
     change = np.abs(rows[world.left] - rows[world.right])[kept]
     assert change.max() == selection.bound
     assert change.sum(axis=1).max() == 2 * selection.bound
+
+
+@pytest.mark.parametrize("D", [2**20, 2**25, 2**26, 2**30])
+def test_brokerage_is_exact_as_far_as_floats_are(D: int) -> None:
+    """One edge moves both ends by Δ exactly; beyond 2^53 floats round that, which is paid for."""
+    rows = rows_of(np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32), 2)
+    made = Brokerage().selection(Graph(range(2), rows), D)
+    assert made.exact == (3 * (D - 1) * D <= 2**53)
+    u = 3 * (D - 1) * np.array([D, D - 1])
+    rounded = u.astype(np.float64)
+    moved = float(Fraction(rounded[0]) - Fraction(rounded[1])) / made.bound
+    assert abs(moved - 1) <= (0 if made.exact else 2 * made.rounding)
 
 
 @pytest.mark.parametrize("public", [{"n": 1}, {"n": 2}, {"n": 9, "max_degree": 1}])

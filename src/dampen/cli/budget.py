@@ -93,7 +93,10 @@ def budget() -> None:
     "--epsilon", required=True, metavar="E", help="Total epsilon that the budget can spend."
 )
 @click.option(
-    "--delta", metavar="D", help="Account in zCDP, and promise (epsilon, delta) in total."
+    "--delta",
+    metavar="D",
+    help="Account in zCDP, and promise (epsilon, delta) in total. Half of D pays for questions "
+    "with a delta of their own.",
 )
 @click.option(
     "--neighbours",

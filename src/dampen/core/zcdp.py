@@ -20,7 +20,7 @@ below ρ(ε, δ).  Theorem: this is (ε, δ)-DP.  Proof: split the transcripts S
 those whose ε add up to at most ε, S1, and the rest, S2, whose ρ add up to at most ρ(ε, δ).  On S1
 the privacy loss of every single transcript is at most ε, so P(S1) <= e^ε Q(S1).  The transcripts S2
 are those of the filter that stops by ρ alone, with the same probabilities, so P(S2) <= e^ε Q(S2) +
-δ.
+δ.  (Of a budget of the ledger it is (ε, δ/2)-DP: `dampen.ledger.state`.)
 
 A tighter report of charges whose prices and noises were fixed beforehand is in `losses`.
 """

@@ -734,10 +734,8 @@ def open_file(
         ParameterError: if there is no such file, or it is not a table with a header.
     """
     name = str(path)
-    if os.path.isdir(name):
-        return _open_columnar(name, map(str, Path(name).rglob("*.parquet")), "parquet")
-    if is_pattern(name):
-        return _open_columnar(name, glob(name, recursive=True), "parquet")
+    if os.path.isdir(name) or is_pattern(name):
+        return _open_columnar(name, files_of(name), "parquet")
     opened = open_bytes(name)
     kind = COLUMNAR.get(opened.head[:4])
     if kind is not None:
@@ -749,6 +747,13 @@ def open_file(
     if is_json(opened):
         return _open_json(opened, header=header)
     return replace(_open_csv(opened, header=header), decimal=decimal)
+
+
+def files_of(name: str) -> list[str]:
+    """The files that a directory or a pattern stands for; of all other names the name itself."""
+    if os.path.isdir(name):
+        return list(map(str, Path(name).rglob("*.parquet")))
+    return glob(name, recursive=True) if is_pattern(name) else [name]
 
 
 def is_pattern(name: str) -> bool:

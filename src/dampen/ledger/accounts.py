@@ -21,8 +21,9 @@ Guarantees, each with its test in `tests/ledger/`:
 - Entries are never changed nor removed.
 
 Charges of a budget of ε add up (basic composition); those of a budget of (ε, δ) add up as ε or as
-ρ, whichever allows more (`dampen.core.zcdp`).  An ε-DP release is ε tanh(ε/2)-zCDP
-(`dampen.core.noise`), and that is the ρ of a charge unless the caller knows a smaller one.
+ρ, whichever allows more (`dampen.core.zcdp`, `dampen.ledger.state.Limit`).  An ε-DP release is
+ε tanh(ε/2)-zCDP (`dampen.core.noise`), and that is the ρ of a charge unless the caller knows a
+smaller one.
 """
 
 import getpass
@@ -41,7 +42,6 @@ from typing import Any, Self
 from dampen.core.losses import Loss
 from dampen.core.sampling import SystemEntropy
 from dampen.core.selection import Neighbours
-from dampen.core.zcdp import rho_within
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import BudgetError, ParameterError
 from dampen.ledger.log import (
@@ -69,7 +69,16 @@ from dampen.ledger.rules import (
     refusal,
     unit_of,
 )
-from dampen.ledger.state import EVERYONE, Balance, State, Status, balances_html, composed, spent
+from dampen.ledger.state import (
+    EVERYONE,
+    Balance,
+    Limit,
+    State,
+    Status,
+    balances_html,
+    composed,
+    spent,
+)
 from dampen.ledger.storage import Log, Storage, is_address, open_storage
 from dampen.ledger.storage.head_file import Witness, open_witness, witness_place
 from dampen.ledger.storage.sqlite import read_copy, write_copy
@@ -125,11 +134,19 @@ def cap(name: str, epsilon: Epsilon, analyst: str, who: str) -> Change:
 
 
 def change_status(name: str, kind: Kind, why: str, who: str) -> Change:
-    """Freezes or closes."""
+    """Freezes or closes.
+
+    A restored budget is not frozen over that: `thaw` would no longer ask what was spent.
+    """
     signed = {"why": bounded(why, "why"), **signature(who)}
 
     def change(state: State, _: Log) -> Draft:
-        _changeable(state, name)
+        balance = _changeable(state, name)
+        if kind is Kind.FREEZE and balance.status is Status.RESTORED:
+            raise BudgetError(
+                f"Budget {balance.name!r} was restored from a backup and pays nothing until you "
+                "state what was spent since: dampen budget thaw NAME --spent E."
+            )
         return Draft(kind, key_of(name), signed)
 
     return change
@@ -193,7 +210,8 @@ def limit(epsilon: Epsilon, delta: Epsilon | None, name: str = "epsilon") -> dic
     d = exact(delta, "delta")
     if d >= 1:
         raise ParameterError(f"Expected delta < 1, got delta={delta}.")
-    rho = rho_within(e, d)
+    rho = Limit.of(e, d).rho
+    assert rho is not None
     return {"epsilon": decimal_text(e), "delta": decimal_text(d), "rho": decimal_text(rho)}
 
 
@@ -298,7 +316,8 @@ class Ledger:
             neighbours: the relation that ε speaks of.
             unit: for add-remove-unit, what one unit is called: the column that names the person,
                 such as "patient".  If left out, the first charge decides.
-            delta: if given, the budget is spent by zCDP and promises (ε, δ)-DP.
+            delta: if given, the budget promises (ε, δ)-DP: half of δ is for spending by zCDP, the
+                other half for releases that have a δ of their own.
             dataset: the only data set that it pays for, by its name.
             location: where that data set lies; only a fingerprint of this text is kept.
             largest: the largest ε that it pays for one question.

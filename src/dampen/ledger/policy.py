@@ -12,13 +12,13 @@
 What else the file may hold, public facts and settings of `dampen serve`, is described in
 `dampen.schema.grammar`, which reads it.
 
-Whoever asks a registered file, by whatever link leads to it, must name one of its budgets; nothing
-is read before that is checked.  The same rows have one relation: two data sets that share a file or
-a table and protect something else are refused, since what one of them shows, such as the number of
-rows, would break the promise of the other.  The policy is the one given by `--config`, else by
-`$DAMPEN_CONFIG`, else the nearest `dampen.toml` above the current directory; and always also the
-nearest one above the data itself.  It guards against mistakes: whoever may read a file can ask it
-with other software.
+Whoever asks a registered file, by whatever link, directory or pattern leads to it, must name one of
+its budgets; nothing is read before that is checked.  The same rows have one relation: two data sets
+that share a file or a table and protect something else are refused, since what one of them shows,
+such as the number of rows, would break the promise of the other.  The policy is the one given by
+`--config`, else by `$DAMPEN_CONFIG`, else the nearest `dampen.toml` above the current directory;
+and always also the nearest one above the data itself.  It guards against mistakes: whoever may read
+a file can ask it with other software.
 """
 
 import os
@@ -27,6 +27,7 @@ from itertools import combinations
 from pathlib import Path
 
 from dampen.core.selection import Neighbours
+from dampen.data.files import files_of, is_pattern
 from dampen.errors import BudgetError, ParameterError, did_you_mean
 from dampen.ledger.log import folded
 from dampen.schema.grammar import Data, File, load_file, with_nodes
@@ -201,6 +202,20 @@ def check_policy(
     found = None
     for policy in _policies(place, config):
         found = policy.check(place, budget) or found
+    several = not _is_address(place) and (os.path.isdir(place) or is_pattern(place))
+    around: dict[str, list[Policy]] = {}
+    for file in files_of(place) if several else []:
+        directory = os.path.dirname(os.path.realpath(file))
+        if directory not in around:
+            around[directory] = _policies(file, config)
+        for policy in around[directory]:
+            other = policy.check(file, budget)
+            if found is not None and other is not None and found.name != other.name:
+                raise BudgetError(
+                    f"{place} stands for files of several data sets. Name one of them. Nothing was "
+                    "charged, no data was read."
+                )
+            found = found or other
     return found
 
 
@@ -301,7 +316,8 @@ def _ledger(value: str | None, base: Path) -> str | None:
 
 def _policies(location: str, config: str | os.PathLike[str] | None) -> list[Policy]:
     named = config or os.environ.get("DAMPEN_CONFIG")
-    around = [_nearest(Path(os.path.realpath(location)).parent)] if "://" not in location else []
+    beside = Path(os.path.realpath(location)).parent
+    around = [] if _is_address(location) else [_nearest(beside)]
     files = [Path(named) if named else _nearest(Path.cwd()), *around]
     distinct = dict.fromkeys(file for file in files if file is not None)
     return [load_policy(file) for file in distinct]
@@ -312,9 +328,14 @@ def _nearest(directory: Path) -> Path | None:
     return next((file for file in candidates if file.is_file()), None)
 
 
+def _is_address(location: str) -> bool:
+    """Whether a location is on a server; a path may look like an address."""
+    return "://" in location and not os.path.lexists(location)
+
+
 def _within(location: str, place: Path) -> bool:
     """Whether a path is a registered file, or lies in a registered directory."""
-    if "://" in location:
+    if _is_address(location):
         return False
     asked = Path(os.path.realpath(location))
     registered = Path(os.path.realpath(place))

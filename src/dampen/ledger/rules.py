@@ -38,8 +38,9 @@ STEPS: dict[tuple[Neighbours, Neighbours], int] = {
 """How many steps of the first relation, that of a release, make one step of the second, that of a
 budget: to replace a row is to remove it and to add another; to add a row of a person is to remove
 the person and to add them with one row more.  By group privacy m steps cost m ε and
-m² ρ (Bun and Steinke 2016, Proposition 1.9).  There is no conversion in the other
-direction: replacing rows never leads to a table with one row more."""
+m² ρ (Bun and Steinke 2016, Proposition 1.9), or the ρ of any mε-DP release where that is less.
+There is no conversion in the other direction: replacing rows never leads to a table with one row
+more."""
 
 FEW_BUDGETS = 10
 """So many are listed where there is none of a name."""
@@ -186,9 +187,11 @@ def grant(state: State, name: str, request: ChargeRequest) -> Draft:
         raise Refused(f"Budget {balance.name!r} {why} Nothing was charged.", draft)
     details = _details(charged)
     if steps > 1:
+        squared = charged.rho == request.rho * steps**2
+        times = f"{steps**2} times" if squared else "as for any release of that epsilon"
         details["converted"] = (
-            f"{request.price} for {request.neighbours} is charged {steps} times, "
-            f"rho {steps**2} times, because {steps} of its changes make one of {balance.neighbours}"
+            f"{request.price} for {request.neighbours} is charged {steps} times, rho {times}, "
+            f"because {steps} of its changes make one of {balance.neighbours}"
         )
     return Draft(Kind.CHARGE, key_of(name), details)
 
@@ -219,7 +222,10 @@ def _in_steps(request: ChargeRequest, steps: int) -> ChargeRequest:
     losses = request.losses
     if steps > 1 and request.epsilon is not None and not delta:
         losses = tuple(each.grouped(steps) for each in losses or (Loss(request.epsilon),))
-    return replace(request, epsilon=epsilon, rho=request.rho * steps**2, delta=delta, losses=losses)
+    rho = request.rho * steps**2
+    if epsilon is not None and steps > 1:
+        rho = min(rho, pure_rho(epsilon))
+    return replace(request, epsilon=epsilon, rho=rho, delta=delta, losses=losses)
 
 
 def _details(request: ChargeRequest) -> dict[str, Any]:
@@ -332,6 +338,20 @@ def _funds_objection(balance: Balance, charged: ChargeRequest) -> str:
         return ""
     if charged.epsilon is None and limit.delta is None:
         return "has no delta, and this release has no pure epsilon."
+    after = spent.delta + charged.delta
+    if charged.delta and limit.delta is not None and not limit.keeps_half:
+        return (
+            "was opened by dampen 0.2 and has no delta left for releases that have one. Open "
+            "another budget for them."
+        )
+    if charged.delta and limit.delta is not None and 2 * after > limit.delta:
+        least = short_text(2 * after, up=True)
+        return (
+            f"cannot pay delta {decimal_text(charged.delta)}: half of its delta "
+            f"{decimal_text(limit.delta)} is for releases that have one, and they would have "
+            f"{short_text(after, up=True)}. Ask with a smaller delta, or open a budget with a "
+            f"delta of {least} or more."
+        )
     return f"cannot pay {charged.price}: {_left(limit, spent.epsilon, spent.rho)} is left."
 
 

@@ -29,7 +29,7 @@ from typing import Any, Self, TypeAlias
 
 from dampen.core.losses import Loss, composed_epsilon, rho_of
 from dampen.core.selection import Neighbours
-from dampen.core.zcdp import epsilon_at
+from dampen.core.zcdp import epsilon_at, rho_within
 from dampen.epsilon import decimal_text, short_text
 from dampen.ledger.log import (
     START,
@@ -199,29 +199,52 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much may be spent: ε in all or, with δ, as much as ρ-zCDP allows (`core.zcdp`).
+    """How much may be spent: ε in all or, with δ, as much as ρ-zCDP allows at half of it.
 
-    **Charges with a δ.**  An (ε, δ)-DP release is δ-approximately ε²/2-zCDP; of such releases ρ
-    adds up and δ adds up, and what is ρ-zCDP with a Σδ in all is (ε', δ' + Σδ)-DP for every δ' > 0
-    and the ε' that zCDP has at δ' (Bun and Steinke 2016, section 8).  So a budget of (ε, δ) covers
-    what was spent if either Σε <= ε and Σδ <= δ, or Σδ < δ and ρ-zCDP gives at most ε at δ - Σδ.
+    **Charges with a δ.**  A budget of (ε, δ) has δ in two halves: one pays for releases that have a
+    δ of their own, the other for reading ρ as ε (`dampen.core.zcdp`).  It covers what was spent if
+    Σδ <= δ/2, and Σε <= ε or Σρ <= ρ(ε, δ/2).
+
+    **Theorem.**  Such a budget is (ε, δ)-DP, however charges follow from earlier answers.  Proof.
+    An (ε_i, δ_i)-DP release that costs ρ_i answers, but for an event E_i of probability δ_i under
+    either law, by laws that are ε_i-DP to each other; and but for an event that is a part of E_i by
+    laws that are ρ_i-zCDP (Kairouz, Oh and Viswanath 2015; E_i itself, or a threshold that fails,
+    where ε_i was read from ρ_i).  As Σδ <= δ/2 on every path, some E_i happens with probability at
+    most δ/2.  Otherwise transcripts have, but for a factor Π (1 - δ_i) that is the same under both
+    laws, the chances of those of releases without a δ, which are (ε, δ/2)-DP by the theorem of
+    `dampen.core.zcdp`. ∎
+
+    *Why halves that are fixed beforehand.*  Whether to use δ in this way or in the other may be
+    decided by answers.  With one δ for both, 8 answers by randomised response at ε_i = 0.124, then
+    by their number Gaussian noise or one answer that tells all with probability δ, cost 1.17 δ at
+    ε = 1, δ = 0.01 (`tests/ledger/test_delta.py`).
     """
 
     epsilon: Fraction
     delta: Fraction | None = None
     rho: Fraction | None = None
 
+    @classmethod
+    def of(cls, epsilon: Fraction, delta: Fraction | None = None) -> Self:
+        """A limit with the ρ that follows from ε and δ."""
+        return cls(epsilon, delta, None if delta is None else rho_within(epsilon, delta / 2))
+
     def covers(self, spent: Spent) -> bool:
         """Whether so much may be spent; see the class for charges with a δ."""
         pure = spent.epsilon is not None and spent.epsilon <= self.epsilon
-        if pure and spent.delta <= (self.delta or 0):
-            return True
+        if self.delta is None or self.rho is None:
+            return pure and not spent.delta
+        pays = pure or spent.rho <= self.rho
+        if not spent.delta:
+            return pays
+        return pays and self.keeps_half and spent.delta <= self.delta / 2
+
+    @property
+    def keeps_half(self) -> bool:
+        """Whether half of δ is free for releases that have one; 0.2 took all of it for zCDP."""
         if self.delta is None or self.rho is None:
             return False
-        if not spent.delta:
-            return spent.rho <= self.rho
-        left = self.delta - spent.delta
-        return left > 0 and epsilon_at(spent.rho, left) <= self.epsilon
+        return self.rho <= rho_within(self.epsilon, self.delta / 2)
 
 
 @dataclass(slots=True)
@@ -281,7 +304,7 @@ def spent(balance: Balance) -> Fraction:
     if limit.delta is None or limit.rho is None:
         assert pure is not None
         return pure
-    left = limit.delta - balance.spent.delta
+    left = min(limit.delta / 2, limit.delta - balance.spent.delta)
     bounds = [] if left <= 0 else [epsilon_at(rho, left)]
     bounds += [] if pure is None else [pure]
     bounds += [limit.epsilon] if limit.covers(balance.spent) else []

@@ -672,11 +672,11 @@ class MechanismMethod(Generic[X]):
         return ()
 
     def draw(self, source: Callable[[], X], epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        names = self.problem.candidates  # before the data: a problem may keep what it saw
         selection = self.problem.selection(source())
         picked = select(
             selection, epsilon=epsilon, mechanism=self.mechanism, k=self.k, entropy=entropy
         )
-        names = self.problem.candidates
         if isinstance(picked, list):
             return Drawn([names[i] for i in picked])
         return Drawn(names[picked])

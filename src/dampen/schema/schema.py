@@ -261,7 +261,8 @@ class Graph:
         nodes: how many, named 0, 1, ...; or their names; or, before it was read, a file of names.
         source: the column of one end of each edge.
         target: the column of the other end.
-        max_degree: a public bound on the number of neighbours of a node, if there is one.
+        max_degree: a public bound on the number of neighbours of a node, if there is one that
+            surely holds; see `dampen.problems.InfluentialNode`.
     """
 
     nodes: int | str | tuple[Word, ...]

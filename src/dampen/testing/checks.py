@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dampen.core.mechanisms import JOINT, Mechanism, Prepared, named, prepare
-from dampen.core.noise import LAPLACE, Noise
+from dampen.core.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from dampen.core.scores import Dampened, Global, Score, Shifted
 from dampen.core.selection import FloatArray, Problem, Selection
 from dampen.epsilon import Epsilon, decimal_text, exact
@@ -30,6 +30,7 @@ from dampen.testing.universe import (
     Universe,
     Verdict,
     both_ways,
+    check_pairs,
     deltas,
     fails,
     holds,
@@ -245,11 +246,12 @@ def check_one_sided(problem: Problem[X], universe: Universe[X]) -> Verdict:
     Returns:
         A `Verdict`: it holds, or fails with a counterexample.
     """
-    u = utilities(instances(problem, universe))
+    made = instances(problem, universe)
+    u = utilities(made)
     left, right = universe.neighbours.T
     rise = u[right] - u[left]
     claim = "one-sided utilities"
-    scale = ROUNDING * max(1.0, float(np.abs(u).max(initial=0)))
+    scale = ROUNDING * made[0].bound + 2.0**-48 * float(np.abs(u).max(initial=0))
     if (rise > scale).any() and (rise < -scale).any():
         pair, r = largest(rise if (rise > scale).sum() < (rise < -scale).sum() else -rise)
         text = f"the utility moves by {rise[pair, r]:.6g}, against the others' direction"
@@ -302,7 +304,10 @@ def words(score: Score) -> str:
 
 
 def _public_facts(s: Selection) -> dict[str, Any]:
-    names = ("bound", "one_sided", "separable", "joint", "exact", "utility_range", "ends")
+    names = (
+        *("bound", "one_sided", "separable", "joint", "exact", "utility_range", "ends"),
+        "rounding",
+    )
     return {"horizon": s.sensitivity.horizon} | {name: getattr(s, name) for name in names}
 
 
@@ -362,7 +367,8 @@ def law_loss(
     """The same for a release that is no mechanism on scores but known by its law.
 
     Args:
-        law: the probabilities of all outputs, in one order, given a database.
+        law: the probabilities of all outputs, in one order, given a database; of infinitely many,
+            those of some.
         universe: the databases.
         epsilon: what the loss may be.
         name: what the verdict calls the release.
@@ -370,20 +376,46 @@ def law_loss(
     Returns:
         A `Verdict`: it holds, or fails with a counterexample.
 
+    Raises:
+        ParameterError: if what `law` gives are no probabilities, or there are no neighbours.
+
     >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
     >>> print(law_loss(lambda rows: [0.5, 0.5], universe, epsilon="1", name="a coin"))
     privacy loss 0 of epsilon 1 (a coin): holds for 10 databases and 12 pairs of neighbours
     """
     limit = exact(epsilon)
-    loss = _losses([law(x) for x in universe.databases], universe)
+    check_pairs(universe)
+    laws = [_probabilities(law(x), universe.describe(x)) for x in universe.databases]
+    if len({len(p) for p in laws}) > 1:
+        raise ParameterError(
+            "Expected the probabilities of the same outputs for every database; some have more."
+        )
+    left_out = 1 - min(float(p.sum()) for p in laws)
+    weak = f"outputs of probability {left_out:.3g} were left out" if left_out > ROUNDING else ""
+    loss = _losses(laws, universe)
     worst = float(loss.max(initial=0))
     claim = f"privacy loss {worst:.4g} of epsilon {decimal_text(limit)} ({name})"
     if worst <= float(limit) * (1 + ROUNDING) + ROUNDING:
-        return holds(claim, universe, value=worst)
+        return holds(claim, universe, value=worst, remarks=[weak])
     pair, output = largest(loss)
-    x, y = (universe.describe(universe.databases[i]) for i in universe.neighbours[pair])
-    text = f"x = {x}, y = {y}, output {output}: log-ratio {worst:.6g} > {float(limit):g}"
+    one, other = (universe.describe(universe.databases[i]) for i in universe.neighbours[pair])
+    text = f"x = {one}, y = {other}, output {output}: log-ratio {worst:.6g} > {float(limit):g}"
     return Verdict(claim, "fails", scope(universe), counterexample=text, value=worst)
+
+
+def _probabilities(given: ArrayLike, x: str) -> FloatArray:
+    """What a law gives for a database.
+
+    Raises:
+        ParameterError: if these are no probabilities; NaN would be taken for impossible outputs.
+    """
+    p = np.asarray(given, dtype=np.float64)
+    if p.ndim == 1 and (p >= 0).all() and 0 < p.sum() <= 1 + ROUNDING:
+        return p
+    raise ParameterError(
+        "Expected the probabilities of all outputs, each at least 0 and at most 1 together, for "
+        f"every database; those for {x} are others."
+    )
 
 
 def _losses(laws: Sequence[ArrayLike], universe: Universe[X]) -> FloatArray:
@@ -438,7 +470,7 @@ def verify(
     """All checks that apply to a problem, each with its verdict.
 
     Joint releases are checked for every score that has a bound.  A mechanism that cannot be checked
-    on this problem is reported as not checked, whatever its name.
+    on this problem is reported as not checked, whatever its name, and so is noise of your own.
 
     Args:
         problem: public parameters, and the utilities and sensitivity of every database.
@@ -459,6 +491,7 @@ def verify(
         *_claims(made_once, universe, first),
         *_scores(made_once, universe, first, chosen),
         *_loss_verdicts(made_once, universe, first, chosen, epsilon=limit, k=k),
+        *_noises(universe, chosen),
     ]
 
 
@@ -513,6 +546,17 @@ def _loss_verdicts(
                 privacy_loss, problem, universe, epsilon=epsilon, mechanism=mechanism, k=k
             )
             yield _unless_refused(claim, universe, loss)
+
+
+def _noises(universe: Universe[X], chosen: Iterable[Mechanism]) -> Iterable[Verdict]:
+    """Noise of somebody's own: losses are computed from the law that it states."""
+    for noise in dict.fromkeys(m.noise for m in chosen):
+        if noise not in (GUMBEL, EXPONENTIAL, LAPLACE):
+            yield not_checked(
+                f"noise {noise.name} is drawn by the law that it states",
+                universe,
+                "compare draws with the law; its rho and its being joint are not checked either",
+            )
 
 
 def _unless_refused(claim: str, universe: Universe[X], check: Callable[[], Verdict]) -> Verdict:

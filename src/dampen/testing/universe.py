@@ -8,7 +8,7 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -65,11 +65,20 @@ Graph = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Universe(Generic[X]):
-    """Databases, and which of them are neighbours: index pairs, the smaller database first."""
+    """Databases, and which of them are neighbours: index pairs, the smaller database first.
+
+    Attributes:
+        databases: all of them.
+        neighbours: the pairs.
+        describe: a database in words.
+        relation: the name of the relation, where it is known: problems that protect another one are
+            refused.
+    """
 
     databases: Sequence[X]
     neighbours: IntArray
     describe: Callable[[X], str] = repr
+    relation: str = ""
 
     def __repr__(self) -> str:
         return f"<Universe of {len(self.databases)} databases, {len(self.neighbours)} pairs>"
@@ -145,7 +154,8 @@ class Universe(Generic[X]):
                     f"other and not the other way round: {describe(databases[i])} and "
                     f"{describe(databases[j])}."
                 )
-        return cls(databases, _pairs(sorted(pairs)), describe)
+        relation = str(getattr(neighbours, "relation", ""))
+        return cls(databases, _pairs(sorted(pairs)), describe, relation)
 
     @classmethod
     def replace_one(cls, values: Iterable[Any], n: int) -> "Universe[tuple[Any, ...]]":
@@ -159,7 +169,7 @@ class Universe(Generic[X]):
             for place in range(n)
             for value in domain[domain.index(x[place]) + 1 :]
         ]
-        return Universe(databases, _pairs(pairs))
+        return Universe(databases, _pairs(pairs), relation=Neighbours.REPLACE_ONE.value)
 
     @classmethod
     def add_remove_row(cls, rows: Iterable[Any], max_rows: int) -> "Universe[tuple[Any, ...]]":
@@ -178,7 +188,7 @@ class Universe(Generic[X]):
             if len(x) < max_rows
             for row in domain
         ]
-        return Universe(databases, _pairs(pairs))
+        return Universe(databases, _pairs(pairs), relation=Neighbours.ADD_REMOVE_ROW.value)
 
     @classmethod
     def units(
@@ -197,7 +207,8 @@ class Universe(Generic[X]):
             for size in range(1, max_rows + 1)
             for person in itertools.combinations_with_replacement(domain, size)
         ]
-        return Universe.add_remove_row(people, max_units)
+        people_more_or_less = Universe.add_remove_row(people, max_units)
+        return replace(people_more_or_less, relation=Neighbours.ADD_REMOVE_UNIT.value)
 
     @classmethod
     def graphs(cls, n: int) -> "Universe[Graph]":
@@ -212,7 +223,8 @@ class Universe(Generic[X]):
             for edge in range(len(edges))
             if not x >> edge & 1
         ]
-        return Universe(databases, _pairs(pairs), _describe_graph)
+        edges_more_or_less = Neighbours.ADD_REMOVE_EDGE.value
+        return Universe(databases, _pairs(pairs), _describe_graph, edges_more_or_less)
 
 
 def key_of(database: Any) -> Any:
@@ -260,12 +272,15 @@ class Remembering(Generic[X]):
 
 
 def instances(problem: Problem[X], universe: Universe[X]) -> list[Selection]:
-    """The selection of every database."""
-    if len(universe.neighbours) == 0:
-        raise ParameterError(
-            "Expected a universe with at least one pair of neighbours, got none: every claim would "
-            "hold of it."
-        )
+    """The selection of every database.
+
+    Raises:
+        ParameterError: if they prove nothing: there are no neighbours, or those of another relation
+            than the problem protects, or the candidates follow from the data.
+    """
+    check_pairs(universe)
+    check_relation(problem, universe.relation)
+    candidates = list(problem.candidates)
     made = []
     for x in universe.databases:
         try:
@@ -276,6 +291,11 @@ def instances(problem: Problem[X], universe: Universe[X]) -> list[Selection]:
                 f"Expected a problem that accepts every database of the universe; "
                 f"{universe.describe(x)} gave: {error}"
             ) from error
+        if list(problem.candidates) != candidates:
+            raise ParameterError(
+                "Expected public candidates, the same for every database and in the same order; "
+                f"they change with {universe.describe(x)}."
+            )
     sizes = {len(s) for s in made}
     if sizes != {len(problem.candidates)}:
         raise ParameterError(
@@ -283,6 +303,34 @@ def instances(problem: Problem[X], universe: Universe[X]) -> list[Selection]:
             f"got selections of {', '.join(map(str, sorted(sizes)))}."
         )
     return made
+
+
+def check_pairs(universe: Universe[Any]) -> None:
+    """Refuses a universe without neighbours.
+
+    Raises:
+        ParameterError: if it has none.
+    """
+    if len(universe.neighbours) == 0:
+        raise ParameterError(
+            "Expected a universe with at least one pair of neighbours, got none: every claim would "
+            "hold of it."
+        )
+
+
+def check_relation(problem: Problem[X], relation: str) -> None:
+    """Refuses steps of a relation that is known not to be that of the problem.
+
+    Raises:
+        ParameterError: if it is another one.
+    """
+    known = {each.value for each in Neighbours}
+    own = str(Neighbours.named(problem.neighbours))
+    if relation in known and own in known and own != relation:
+        raise ParameterError(
+            f"Expected steps of {own}, which the problem protects, got those of {relation}: what "
+            f"holds there says nothing of {own}."
+        )
 
 
 def utilities(made: list[Selection]) -> FloatArray:

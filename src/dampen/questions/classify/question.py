@@ -370,17 +370,23 @@ class TreeMethod:
     def _plan(
         self, epsilon: Fraction, domains: Sequence[Domain], classes: int, max_rows: int
     ) -> TreePlan:
-        return tree_plan(
+        plan = partial(
+            tree_plan,
             epsilon,
             domains,
             classes=classes,
             max_rows=max_rows,
-            max_depth=self.max_depth,
-            stages=self.stages,
             selection=self.selection,
             probabilities=self.probabilities,
             numbers=self.table.numbers,
         )
+        try:
+            return plan(max_depth=self.max_depth, stages=self.stages)
+        except ParameterError:
+            if self.table.complete or self.stages is None:
+                raise
+        # It was paid already, and what was found has too many splits for a joint release at this ε.
+        return plan(max_depth=sum(self.stages))
 
 
 @dataclass(frozen=True)

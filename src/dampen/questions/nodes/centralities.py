@@ -150,12 +150,14 @@ class Brokerage:
 
     def selection(self, graph: Graph, max_degree: int, /) -> Selection:
         neighbour = 3 * (max(max_degree, 3) - 1)
+        # Selections hold floats: whole numbers beyond 2^53 are rounded once.
         return Selection(
             neighbour * graph.degrees - 4 * triangles(graph),
             sensitivity.constant(neighbour),
             joint=self.joint,
-            exact=True,
+            exact=neighbour * max_degree <= 2**53,
             utility_range=float(max_degree),
+            rounding=2.0**-50 * max_degree,
         )
 
 

@@ -103,7 +103,8 @@ class NodesQuestion:
     )
     max_degree: int | None = parameter(
         "count",
-        "Public bound on the degrees; n-1 if left out.",
+        "Public bound on the degrees. State it only if it surely holds: a graph that breaks it may "
+        "lose up to 3 epsilon. n-1 if left out.",
         default=None,
         fact=Fact("max_degree"),
     )
