@@ -214,6 +214,8 @@ def test_questions_that_persons_cannot_be_asked():
         dampen.dataset(STAYS, columns=FACTS, rows_per_unit=3)
     with pytest.raises(ParameterError, match="rows_per_unit"):
         stays(rows_per_unit=0)
+    with pytest.raises(ParameterError, match="groups_per_unit of at most 10,000"):
+        stays(groups_per_unit=10**9)
     own = Mechanism("mine", Global(), LAPLACE)
     with pytest.raises(ParameterError, match="1-norm"):  # it failed after the charge
         asked.most_frequent("ward", mechanism=own, epsilon=1)
