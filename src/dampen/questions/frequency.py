@@ -450,13 +450,15 @@ class CountMethod:
             check_scale(1 / cost.epsilon)
             return replace(cost, mechanism=JOINT.name, leaks=leaks)
         if self._shows_margin:
-            return composed_cost(
+            cost = composed_cost(
                 MostFrequent.neighbours,
                 price,
                 query=self.question.name,
                 mechanism=PF.name,
                 leaks=leaks,
             )
+            check_scale(1 / cost.epsilon)
+            return cost
         return selection_cost(
             MostFrequent.neighbours,
             price,
