@@ -280,7 +280,7 @@ def test_a_run_pays_for_the_unit_that_is_stated(tmp_path: Path) -> None:
             repr(share),
         )
 
-    with pytest.raises(DataError, match="protects one patient, .* protects one doctor, "):
+    with pytest.raises(DataError, match=r"protects one patient, .* protects one doctor, "):
         tune(["a"], counted("doctor"), unit="patient", epsilon=1, budget=account)
     best = tune(["a"], counted("patient"), unit="patient", epsilon=1, budget=account)
     assert best.result == "Share(epsilon='0.5', neighbours='add-remove-unit', unit='patient')"

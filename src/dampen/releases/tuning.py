@@ -126,6 +126,16 @@ class Share:
     def _objection(self, cost: Cost) -> str:
         if self._ended:
             return "This share was for one run of tune, and that run has ended."
+        uncovered = self._of_another_relation(cost) or self._not_covered(cost)
+        if uncovered or self._spent + cost.epsilon <= self.epsilon:
+            return uncovered
+        return (
+            "A run of tune asked for more than its share of epsilon "
+            f"{decimal_text(self.epsilon)}. Give each step of the run a part of "
+            "share.epsilon, such as share.epsilon / 2."
+        )
+
+    def _of_another_relation(self, cost: Cost) -> str:
         if cost.neighbours != self.neighbours:
             return (
                 f"This share is for {self.neighbours} neighbours, and a step of the run is for "
@@ -136,6 +146,10 @@ class Share:
                 f"This share protects {protected(self.neighbours, self.unit)}, and a step of the "
                 f"run protects {cost.protects}. Pass unit={cost.unit!r} to tune."
             )
+        return ""
+
+    def _not_covered(self, cost: Cost) -> str:
+        """Refuses what a pure ε says nothing about: the release of `tune` tells of nothing else."""
         if not cost.pure:
             return "A run of tune pays for releases with an epsilon; this one has a rho alone."
         if cost.delta:
@@ -145,14 +159,8 @@ class Share:
             )
         if cost.leaks:
             return (
-                f"A step of the run takes {', '.join(cost.leaks)} from the data, which epsilon does "
-                "not cover. State what is public."
-            )
-        if self._spent + cost.epsilon > self.epsilon:
-            return (
-                "A run of tune asked for more than its share of epsilon "
-                f"{decimal_text(self.epsilon)}. Give each step of the run a part of "
-                "share.epsilon, such as share.epsilon / 2."
+                f"A step of the run takes {', '.join(cost.leaks)} from the data, which epsilon "
+                "does not cover. State what is public."
             )
         return ""
 
