@@ -60,6 +60,7 @@ TINY: Mapping[str, Callable[..., Release]] = {
     "names of persons, found": lambda **o: dampen.most_frequent(
         FEW, "g", k=3, delta="0.1", unit="p", **o
     ),
+    "keys of persons": lambda **o: dampen.keys(FEW, "g", delta="1e-58", unit="p", **o),
     "percentile": lambda **o: dampen.percentile(FEW, "v", p=50, **o),
     "percentile of persons": lambda **o: dampen.percentile(FEW, "v", p=50, unit="p", **o),
     "percentiles of persons": lambda **o: dampen.percentile(FEW, "v", p="deciles", unit="p", **o),

@@ -97,6 +97,8 @@ from dampen.schema.schema import Schema
 __all__ = ["FrequencyQuestion", "MostFrequent", "most_frequent"]
 
 WHO = ("category", "categories")
+MOST_NAMED = 10**6
+"""Values of a universe, in one answer."""
 SEVERAL = 3
 """From so many answers on, one noisy draw may beat as many draws."""
 DRAWN_ONE_BY_ONE = 500
@@ -263,7 +265,10 @@ class FrequencyQuestion:
                 "Only mechanism='em' names values of a universe, and not by group. Leave out "
                 "mechanism= and by=, or pass a list of categories."
             )
-        check_k(self.k, universe.size)
+        if check_k(self.k, universe.size) > MOST_NAMED:
+            raise ParameterError(
+                f"Expected at most {MOST_NAMED:,} values of a universe, got k={self.k}."
+            )
         return UniverseMethod(self.name, self.value, universe, self.k)
 
     def _unlisted(self, delta: Fraction) -> KeysMethod:
