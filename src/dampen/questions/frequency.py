@@ -97,7 +97,7 @@ from dampen.schema.schema import Schema
 __all__ = ["FrequencyQuestion", "MostFrequent", "most_frequent"]
 
 WHO = ("category", "categories")
-MOST_NAMED = 10**6
+MOST_NAMED = 10_000
 """Values of a universe, in one answer."""
 SEVERAL = 3
 """From so many answers on, one noisy draw may beat as many draws."""
