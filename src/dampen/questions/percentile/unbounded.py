@@ -1149,8 +1149,8 @@ class WithinRange:
         neighbours: what ε speaks of.
 
     Raises:
-        ParameterError: if a percentile has more than four decimals, or half of the way from the
-            first or last one to its end does.
+        ParameterError: if a percentile has more than four decimals, or half of the way from it to
+            an end does.
     """
 
     points: tuple[Percent, ...]
@@ -1161,10 +1161,11 @@ class WithinRange:
     def __post_init__(self) -> None:
         for p in self.points:
             RankDraw(p, self.candidates, self.neighbours)
-        if self.points and max(q.denominator for q in self._halves) > FINEST:
+        # Any of them may be the first or the last one that is drawn (`of_rows`).
+        if any(half.denominator > FINEST for q in self.shares for half in (q / 2, (1 + q) / 2)):
             raise ParameterError(
-                "Expected the smallest and the largest p with at most three decimals where lower= "
-                "and upper= are not stated."
+                "Expected p with at most three decimals, or an even fourth one, for several "
+                "percentiles where lower= and upper= are not stated."
             )
 
     @property
@@ -1245,11 +1246,8 @@ class WithinRange:
     @property
     def _beyond(self) -> list[RankDraw]:
         """The two percentiles that are the range."""
-        return [RankDraw(q * 100, self.candidates, self.neighbours) for q in self._halves]
-
-    @property
-    def _halves(self) -> tuple[Fraction, Fraction]:
-        return self.shares[0] / 2, (1 + self.shares[-1]) / 2
+        beyond = (self.shares[0] / 2, (1 + self.shares[-1]) / 2)
+        return [RankDraw(q * 100, self.candidates, self.neighbours) for q in beyond]
 
     def together(
         self, column: Column, listed: IntArray, epsilon: Fraction, entropy: Entropy
