@@ -41,6 +41,15 @@ RANGE = {"lower": 0, "upper": 10, "step": 1}
 OF_TREES = {"target": "v", "lower": 0, "upper": 10, "domains": {"g": ["a", "b"]}, "max_rows": 9}
 
 TINY: Mapping[str, Callable[..., Release]] = {
+    "a name": lambda **o: dampen.most_frequent(FEW, "g", categories=["a", "b"], **o),
+    "a name by group, of persons": lambda **o: dampen.most_frequent(
+        FEW, "v", categories=[1, 3], unit="p", **GROUPS, **o
+    ),
+    "percentile by group": lambda **o: dampen.percentile(FEW, "v", p=99, **GROUPS, **o),
+    "percentiles by group": lambda **o: dampen.percentile(FEW, "v", p="deciles", **GROUPS, **o),
+    "min-max, cautious": lambda **o: dampen.top_groups(
+        FEW, "v", caution=1000, unit="p", groups_per_unit=5, k=2, **GROUPS, **o
+    ),
     "names": lambda **o: dampen.most_frequent(FEW, "g", categories=["a", "b"], k=2, **o),
     "names by group": lambda **o: dampen.most_frequent(
         FEW, "v", categories=[1, 3], k=2, **GROUPS, **o
@@ -51,6 +60,7 @@ TINY: Mapping[str, Callable[..., Release]] = {
     "names of persons, found": lambda **o: dampen.most_frequent(
         FEW, "g", k=3, delta="0.1", unit="p", **o
     ),
+    "keys of persons": lambda **o: dampen.keys(FEW, "g", delta="1e-58", unit="p", **o),
     "percentile": lambda **o: dampen.percentile(FEW, "v", p=50, **o),
     "percentile of persons": lambda **o: dampen.percentile(FEW, "v", p=50, unit="p", **o),
     "percentiles of persons": lambda **o: dampen.percentile(FEW, "v", p="deciles", unit="p", **o),
@@ -78,7 +88,7 @@ class Charges:
 
 
 @pytest.mark.parametrize("name", TINY)
-@pytest.mark.parametrize("epsilon", [f"1e-{places}" for places in range(6, 16)])
+@pytest.mark.parametrize("epsilon", [f"1e-{places}" for places in (*range(6, 16), 20, 30)])
 def test_an_epsilon_too_small_for_its_noise_is_refused_before_the_charge(
     name: str, epsilon: str
 ) -> None:

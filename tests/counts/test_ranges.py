@@ -283,3 +283,18 @@ def test_the_accuracy_counts_missing_percentiles_of_people():
     made = dampen.percentile([1, 2, "x"] * 1_000, p=[1, 50], epsilon=1)
     assert made.answer[1] is not None
     assert "Only numbers count here" not in str(made.accuracy)
+
+
+@pytest.mark.parametrize("ask", [dampen.mean, dampen.total])
+@pytest.mark.parametrize("end", ["lower", "upper"])
+def test_an_end_is_any_exact_number(ask, end):
+    """A fraction failed after the charge, and what is no number was an error of Python."""
+    made = ask([1.0] * 900, epsilon=9, **{end: "1/3"})
+    assert made.answer is not None
+    for wrong in ("abc", float("inf"), float("nan")):
+        with pytest.raises(dampen.ParameterError, match=f"{end} to be a number"):
+            ask([1.0] * 900, epsilon=9, **{end: wrong})
+
+
+def test_an_end_of_percentiles_is_any_exact_number():
+    assert dampen.percentile([1.0] * 900, p=50, lower="1/3", epsilon=9).answer == 1

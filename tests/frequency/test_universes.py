@@ -175,3 +175,8 @@ def test_wrong_universes_are_refused(given, says):
 def test_contradictory_parameters_cost_nothing(other):
     with pytest.raises(ParameterError):
         dampen.most_frequent([1], categories=SIX, epsilon=1, **other)
+
+
+def test_more_values_than_fit_into_memory_are_refused():
+    with pytest.raises(ParameterError, match="at most 10,000 values"):
+        dampen.most_frequent(["a"], categories=universe(words=12), k=10**12, epsilon=1)

@@ -60,6 +60,7 @@ GIVEN = {"groups": ["a", "b"], "lower": 0, "upper": 10, "step": 1}
         ({"min_rows": 2, "statistic": "sum"}, "no min_rows="),
         ({"caution": -1}, "caution"),
         ({"caution": "a lot"}, "caution"),
+        ({"caution": 1001}, "caution of at most 1,000"),
         ({"neighbours": "add-remove-edge"}, "neighbours"),
     ],
 )

@@ -17,7 +17,7 @@ from dampen.data.cells import Grouping
 from dampen.data.open import open_table
 from dampen.errors import AccuracyWarning, ParameterError
 from dampen.questions.percentile.question import PercentileQuestion
-from dampen.questions.percentile.unbounded import Decimals, read_columns
+from dampen.questions.percentile.unbounded import Decimals, RankDraw, read_columns
 from dampen.releases.answer import expect
 from dampen.schema import Schema
 from goodness import FALSE_ALARM, p_value
@@ -219,6 +219,35 @@ def test_too_few_rows_have_no_answer():
 def test_the_ends_need_a_public_end(p, ends):
     with pytest.raises(ParameterError, match="needs a public end"):
         dampen.percentile(PAY, p=p, epsilon=1, **ends)
+
+
+@pytest.mark.parametrize("relation", ["add-remove-row", "replace-one"])
+@pytest.mark.parametrize("p", ["50", "99", "99.99"])
+def test_too_few_rows_has_an_exact_utility(p, relation):
+    """A record more moves it by t; as a float far above 2^53 it stayed, or moved by 32 and more."""
+    draw = RankDraw(p, Decimals(), dampen.Neighbours(relation))
+
+    def steps(epsilon):
+        told = [draw.none_utility(n, epsilon) for n in range(2000, 2100)]
+        return set(np.diff(told))
+
+    t = draw.open_tail * draw.share.denominator
+    for epsilon in (Fraction(1, 10**i) for i in range(18)):
+        try:
+            draw.check(epsilon)
+        except ParameterError:
+            break
+        assert steps(epsilon) == {-t}
+    assert epsilon < Fraction(1, 10**9)
+    assert steps(Fraction(1, 10**18)) != {-t}  # what was drawn by
+
+
+def test_percentiles_whose_halves_have_too_many_decimals_are_refused_before_the_charge():
+    """The range is found by percentiles half way to the ends: they failed after the charge."""
+    asked = {"p": ["0.0003", 20, 40, 60, 80], "epsilon": 1}
+    with pytest.raises(ParameterError, match="at most three decimals"):
+        dampen.percentile([1.0] * 9, **asked)
+    assert dampen.percentile([1.0] * 9, lower=0, upper=9, step=1, **asked).answer
 
 
 def test_stated_rows_are_enough_to_say_it():

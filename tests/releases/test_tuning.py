@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import dampen
 from dampen.core.noise import pure_rho
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import Neighbours
@@ -241,6 +242,49 @@ def test_a_run_that_spends_more_than_its_share_is_refused(
     with pytest.raises(DataError, match=message):
         tune(["a"], run, neighbours=ROW, epsilon=1, budget=account)
     assert [charge.epsilon for charge in account.history] == [1]
+
+
+@pytest.mark.filterwarnings("ignore::dampen.errors.PrivacyLeakWarning")
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (lambda **o: dampen.keys(["a"] * 9, delta="0.5", **o), "delta 0.5"),
+        (lambda **o: dampen.count({"g": ["a"]}, by="g", delta="0.1", **o), "delta 0.1"),
+        (lambda **o: dampen.most_frequent(["a"], public="data", **o), "categories from the data"),
+    ],
+    ids=["keys", "found groups", "leak"],
+)
+def test_a_run_pays_for_nothing_that_its_epsilon_does_not_cover(
+    step: Callable, message: str
+) -> None:
+    """A δ of 1/2 was granted, and the release of `tune` told of none."""
+    with pytest.raises(DataError, match=message):
+        tune(
+            ["a"],
+            lambda _, share: (1.0, step(epsilon=share.epsilon, budget=share)),
+            neighbours=ROW,
+            epsilon=1,
+        )
+
+
+def test_a_run_pays_for_the_unit_that_is_stated(tmp_path: Path) -> None:
+    """ε for doctors says nothing about patients; it was charged to the share of patients."""
+    visits = {"patient": ["p", "q"], "doctor": ["d", "d"]}
+    account = Ledger(tmp_path / "ledger").create(
+        "b", epsilon=9, neighbours=Neighbours.ADD_REMOVE_UNIT, unit="patient"
+    )
+
+    def counted(unit: str) -> Callable:
+        return lambda _, share: (
+            dampen.count(visits, unit=unit, epsilon=share.epsilon, budget=share).answer,
+            repr(share),
+        )
+
+    with pytest.raises(DataError, match=r"protects one patient, .* protects one doctor, "):
+        tune(["a"], counted("doctor"), unit="patient", epsilon=1, budget=account)
+    best = tune(["a"], counted("patient"), unit="patient", epsilon=1, budget=account)
+    assert best.result == "Share(epsilon='0.5', neighbours='add-remove-unit', unit='patient')"
+    assert account.spent == 2
 
 
 def test_the_best_is_kept_and_charged_once(tmp_path: Path) -> None:

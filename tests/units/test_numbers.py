@@ -1,5 +1,6 @@
 """Counts, totals and means of persons: exact loss over all small worlds, draws, broken twins."""
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,7 @@ import unit_worlds as worlds
 from dampen.core.sampling import InsecureEntropy
 from dampen.data.memory import MemoryTable
 from dampen.data.units import Amounts, Pairs, Shares, UnitTable
+from dampen.errors import AccuracyWarning
 from dampen.questions.counts import CountQuestion, HistogramQuestion
 from dampen.questions.groups.above import AboveQuestion
 from dampen.questions.means import MeanQuestion, TotalQuestion
@@ -231,6 +233,53 @@ def test_answers_of_persons_are_whole_and_right():
     assert rows.total("value", epsilon=1000).answer == pytest.approx(sum(STAYS["value"]), abs=1)
     mean = rows.mean("value", epsilon=1000).answer
     assert mean == pytest.approx(np.mean(STAYS["value"]), abs=0.01)
+
+
+CATEGORIES = {"value": "group", "categories": ["a", "b", "c"], "unit": "unit"}
+
+
+@pytest.mark.parametrize("price", [{"epsilon": 50}, {"rho": 2000}])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"by": "value", "groups": [0.0]},
+        {"k": 3},
+        {"k": 3, "groups_per_unit": 1},
+        {"k": 3, "by": "value", "groups": [0.0]},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("weigh", [{}, {"rows_per_unit": 2}])
+def test_numbers_of_names_are_persons_or_rows(price, asked, weigh):
+    """They were weights: a lead of 30 persons was told as one of 25,200."""
+    persons = [(("a", 0),)] * 50 + [(("b", 0),)] * 20
+    rows_of_one = weigh.get("rows_per_unit", 1)
+    table = worlds.table([rows * rows_of_one for rows in persons])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        made = dampen.most_frequent(table, **CATEGORIES, **asked, **weigh, **price)
+    if made.law is None:
+        return
+    again = dampen.Release.from_json(made.to_json())
+    grouped = made.numbers[0.0] if "by" in asked else made.numbers
+    ends = made.interval()[0.0] if "by" in asked else made.interval()
+    one = grouped["a"] if "k" in asked else grouped
+    low, high = ends["a"] if "k" in asked else ends
+    true = (50 if "k" in asked else 30) * rows_of_one
+    assert abs(one - true) < 3
+    assert low <= true <= high
+    assert high - low < 6
+    assert again.law == made.law
+
+
+def test_the_rho_of_one_step_is_not_shown():
+    table = worlds.table([(("a", 1), ("b", 0))] * 9)
+    given = {"by": "group", "groups": ["a", "b"], "k": 2, "ordered": True, "rho": "0.5"}
+    asked = {"lower": 0, "upper": 1, "step": 1}
+    made = dampen.top_groups(table, "value", **asked, **given, unit="unit")
+    assert "rho_each" not in made.parameters
+    assert "rho_each" in dampen.top_groups(table, "value", **asked, **given).parameters
 
 
 def test_more_cells_than_are_counted_one_by_one():

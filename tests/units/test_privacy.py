@@ -20,9 +20,16 @@ from dampen.core.scores import Global
 from dampen.core.selection import Neighbours, Selection
 from dampen.core.sensitivity import constant
 from dampen.data.units import Pairs, Present, Shares
+from dampen.errors import ParameterError
 from dampen.questions.frequency import MostFrequent, distinct_selection
 from dampen.questions.groups.problem import ByReach
-from dampen.questions.groups.reach import MIN_MAX_FOR_RHO, _levels, _support, largest_wins
+from dampen.questions.groups.reach import (
+    MIN_MAX_FOR_RHO,
+    _levels,
+    _support,
+    largest_wins,
+    min_max_offset,
+)
 from dampen.questions.percentile.halving import Ranks
 from dampen.questions.percentile.joint_tight import FLOOR, intervals, together
 from dampen.questions.percentile.values import PercentileValueOfRows, ValueGrid
@@ -343,3 +350,11 @@ def test_a_method_for_rows_on_kept_rows(most):
     assert np.abs(logs[left] - logs[right]).max() <= 1 + 1e-9
     logs = np.log([law(persons, 3) for persons in universe.databases])
     assert np.abs(logs[left] - logs[right]).max() > 1.1
+
+
+def test_scores_of_persons_are_exact_as_floats():
+    """With a caution of 10^16 they were rounded by 2,048, more than a person may move them."""
+    with pytest.raises(ParameterError, match="less caution"):
+        min_max_offset(Fraction(1000), 840, Fraction(1, 10**10))
+    largest = min_max_offset(Fraction(1000), 840, Fraction(2, 10**9))
+    assert np.float64(largest) + 1 == largest + 1

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import dampen
-from dampen.core.mechanisms import PF, probabilities
-from dampen.core.noise import pure_rho
+from dampen.core.mechanisms import PF, Mechanism, probabilities
+from dampen.core.noise import LAPLACE, pure_rho
 from dampen.core.sampling import InsecureEntropy
+from dampen.core.scores import Global
 from dampen.data.memory import MemoryTable
 from dampen.data.units import KeptRows, Present, Shares, UnitTable
 from dampen.errors import BudgetError, ParameterError
@@ -213,6 +214,11 @@ def test_questions_that_persons_cannot_be_asked():
         dampen.dataset(STAYS, columns=FACTS, rows_per_unit=3)
     with pytest.raises(ParameterError, match="rows_per_unit"):
         stays(rows_per_unit=0)
+    with pytest.raises(ParameterError, match="groups_per_unit of at most 10,000"):
+        stays(groups_per_unit=10**9)
+    own = Mechanism("mine", Global(), LAPLACE)
+    with pytest.raises(ParameterError, match="1-norm"):  # it failed after the charge
+        asked.most_frequent("ward", mechanism=own, epsilon=1)
     edges = dampen.dataset(np.array([[0, 1], [1, 2]]), unit="source", nodes=3)
     with pytest.raises(ParameterError, match="one source, with all its edges"):
         edges.ask("top-k", k=1, epsilon=1)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import unit_worlds as worlds
+from dampen.data.cells import Grouping, ValuesOf
 from dampen.data.memory import MemoryTable
 from dampen.data.units import Pairs, Present, Shares, UnitTable, quantum_of
 
@@ -122,6 +123,21 @@ def test_ids_in_many_batches(kind):
     ]
     assert found[0].tolist() == found[1].tolist()
     assert found[0].sum() == 840 * 5000
+
+
+@pytest.mark.parametrize("power", [0, 40, 58, 59, 60, 61, 62])
+@pytest.mark.parametrize("groups", [2, 16, 32, 1024])
+def test_ids_far_apart_are_different_persons(power, groups):
+    """Ids 2^59 apart, in 32 groups: both were one person, since their codes were beyond 64 bits.
+
+    Who came with many rows then took the weight of another away.
+    """
+    ids = np.array([0, *[2**power] * 99], dtype=np.int64)
+    column = {"v": np.array([1.0, *[2.0] * 99]), "g": np.array(["g0"] * 100), "p": ids}
+    table = MemoryTable(column)
+    people = UnitTable(table, "p", Shares(840, within_lines=True))
+    asked = ValuesOf("v", Grouping([f"g{i}" for i in range(groups)]).lookup(table, "g"))
+    assert asked.of(people).rows.tolist() == [840, 840]
 
 
 def test_rows_that_do_not_count_take_no_weight():

@@ -347,7 +347,9 @@ class UnitTable:
                 number.append(value[kept])
         cells = asked.cells(np.concatenate(group), np.concatenate(number))
         size = max(len(cells.group), 1)
-        pairs = _paired(ids.codes(MOST_KEYS // size), cells.of_row, size, 0)
+        # Codes are multiplied by the number of cells, then by that of groups.
+        codes = ids.codes(MOST_KEYS // max(size, asked.size))
+        pairs = _paired(codes, cells.of_row, size, 0)
         if self.weighing.within_lines:
             owner = pairs.owner * asked.size + cells.group[pairs.cell]
             pairs = Pairs(owner, pairs.cell, pairs.rows)

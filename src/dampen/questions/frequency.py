@@ -45,7 +45,7 @@ from dampen.data.columns import Lookup, as_labels, public_labels
 from dampen.data.memory import MemoryTable, as_counts, is_counts
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Kind, Opened, is_opened, reading, require_labels
-from dampen.data.units import LEAST_QUANTUM, Present, Shares, UnitTable
+from dampen.data.units import LEAST_QUANTUM, Present, Shares, UnitTable, quantum_of
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.questions.keys import (
@@ -97,6 +97,8 @@ from dampen.schema.schema import Schema
 __all__ = ["FrequencyQuestion", "MostFrequent", "most_frequent"]
 
 WHO = ("category", "categories")
+MOST_NAMED = 10_000
+"""Values of a universe, in one answer."""
 SEVERAL = 3
 """From so many answers on, one noisy draw may beat as many draws."""
 DRAWN_ONE_BY_ONE = 500
@@ -263,7 +265,10 @@ class FrequencyQuestion:
                 "Only mechanism='em' names values of a universe, and not by group. Leave out "
                 "mechanism= and by=, or pass a list of categories."
             )
-        check_k(self.k, universe.size)
+        if check_k(self.k, universe.size) > MOST_NAMED:
+            raise ParameterError(
+                f"Expected at most {MOST_NAMED:,} values of a universe, got k={self.k}."
+            )
         return UniverseMethod(self.name, self.value, universe, self.k)
 
     def _unlisted(self, delta: Fraction) -> KeysMethod:
@@ -322,6 +327,7 @@ class FrequencyQuestion:
         if of_rows or by_group or in_full:
             return self._one_draw(source, schema, price, in_full)
         mechanism = named(self.mechanism or price.selection)
+        check_joint(mechanism, {})  # the counts of persons have no 1-norm
         one_by_one = DistinctMethod(self, mechanism, str(schema.people))
         open_choice = self.mechanism is None and schema.groups_per_unit is None and price.pure
         if (self.k or 1) < SEVERAL or not open_choice:
@@ -334,7 +340,14 @@ class FrequencyQuestion:
         width = len(self.problem.candidates) + 1 if self.grouping is not None else 0
         named_joint = price.pure and self._several_or_joint(price)
         joint = replace(self, mechanism=EXACT_JOINT) if named_joint else self
-        return weighed(joint.method, source, schema, price, width=width, distinct=in_full)
+        cap = in_full or schema.rows_per_unit
+
+        def method_of(*asked: Any) -> CountMethod:
+            method = joint.method(*asked)
+            assert isinstance(method, CountMethod), "the categories are listed"
+            return replace(method, steps=quantum_of(cap) // cap)
+
+        return weighed(method_of, source, schema, price, width=width, distinct=in_full)
 
     def _several_or_joint(self, price: Price) -> bool:
         return self.chosen_mechanism(price).name == EXACT_JOINT.name
@@ -417,11 +430,19 @@ class FrequencyQuestion:
 
 @dataclass(frozen=True)
 class CountMethod:
-    """A mechanism on the counts of the categories, in every group if there are groups."""
+    """A mechanism on the counts of the categories, in every group if there are groups.
+
+    Attributes:
+        question: what is asked.
+        mechanism: how it is drawn.
+        noise: in all counts, where they are shown.
+        steps: of the counts that one row, or one person, is worth.
+    """
 
     question: FrequencyQuestion
     mechanism: Mechanism
     noise: IntegerNoise = LAPLACE_NOISE
+    steps: int = 1
 
     def cost(self, price: Price, /) -> Cost:
         if self.noise == GAUSSIAN:
@@ -434,13 +455,15 @@ class CountMethod:
             check_scale(1 / cost.epsilon)
             return replace(cost, mechanism=JOINT.name, leaks=leaks)
         if self._shows_margin:
-            return composed_cost(
+            cost = composed_cost(
                 MostFrequent.neighbours,
                 price,
                 query=self.question.name,
                 mechanism=PF.name,
                 leaks=leaks,
             )
+            check_scale(1 / cost.epsilon)
+            return cost
         return selection_cost(
             MostFrequent.neighbours,
             price,
@@ -489,9 +512,10 @@ class CountMethod:
     def _law(self, epsilon: Fraction, candidates: int) -> Law | None:
         """The law of the numbers that come with the names, if any do."""
         if self.mechanism == JOINT:
-            return ShiftLaw(1 / epsilon, least=0, noise=self.noise)
-        several = candidates > 1  # one alone leads nobody
-        return MarginLaw(1 / epsilon, candidates) if self._shows_margin and several else None
+            return ShiftLaw(1 / epsilon, Fraction(1, self.steps), least=0, noise=self.noise)
+        if not self._shows_margin or candidates == 1:  # one alone leads nobody
+            return None
+        return MarginLaw(1 / epsilon, candidates, self.steps)
 
     @property
     def _shows_margin(self) -> bool:
@@ -508,15 +532,20 @@ class CountMethod:
         if self.mechanism == JOINT:
             several = ranked(counts[:-1], k or 1, epsilon, entropy, self.noise)
             found = [names[i] for i in several.places]
-            told = dict(zip(names, several.numbers.tolist(), strict=True))
+            told = dict(zip(names, map(self._in_rows, several.numbers.tolist()), strict=True))
             return (found[0] if k is None else found), told
         if self._law(epsilon, len(names)) is not None:
             best = winner(counts[:-1], epsilon, entropy)
-            return (names[best.place] if k is None else [names[best.place]]), best.margin
+            name = names[best.place]
+            return (name if k is None else [name]), self._in_rows(best.margin)
         picked = select(selection, epsilon=epsilon, mechanism=self.mechanism, k=k, entropy=entropy)
         if isinstance(picked, list):
             return [names[i] for i in picked], None
         return names[picked], None
+
+    def _in_rows(self, steps: int) -> int | float:
+        """A noisy number of rows, or of persons."""
+        return steps if self.steps == 1 else steps / self.steps
 
     def _counted(self, source: Any) -> tuple[MostFrequent, Sequence[IntArray]]:
         """The problem, and its counts: one vector, or one for every group."""

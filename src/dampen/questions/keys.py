@@ -66,7 +66,7 @@ from dampen.releases.accuracy import (
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_cost
 from dampen.releases.method import Drawn, Finding, Leak
-from dampen.releases.numbers import ThresholdLaw
+from dampen.releases.numbers import ThresholdLaw, check_scale
 from dampen.releases.question import Shape, parameter, weigh_parameter, where_parameter
 from dampen.releases.release import Release
 from dampen.releases.units import persons
@@ -400,6 +400,7 @@ class RootMethod:
     def cost(self, price: Price, /) -> Cost:
         assert price.epsilon is not None, "weights serve a price in ρ"
         epsilon = exact(price.epsilon)
+        check_scale(Fraction(self.scale(epsilon)))
         self.threshold(epsilon)
         rho = rho_within(epsilon, self.delta / 2)
         people = Neighbours.ADD_REMOVE_UNIT

@@ -163,10 +163,12 @@ def finding_range(asked: "NumbersQuestion") -> Finding | None:
 def _range_question(asked: "NumbersQuestion") -> "RangeQuestion":
     """The question for the ends that are not stated; for a total no end but 0 is of use."""
     lower = None if asked.lower == FIRST_DAY else as_bound(asked.lower)
-    known: dict[str, Exact | None] = {"lower": lower, "upper": as_bound(asked.upper)}
+    ends = {"lower": lower, "upper": as_bound(asked.upper)}
+    known: dict[str, Exact | None] = {
+        name: None if end is None else decimal(end, name) for name, end in ends.items()
+    }
     if asked.around_zero:
-        zeros = {name: 0 for name, end in known.items() if end is not None and float(end) == 0}
-        known = {"lower": None, "upper": None, **zeros}
+        known = {name: end if end == 0 else None for name, end in known.items()}
     grouping = None if asked.groups is None else Grouping(asked.groups)
     return RangeQuestion(asked.value, asked.by, grouping, around_zero=asked.around_zero, **known)
 

@@ -174,10 +174,12 @@ class MarginLaw:
     Attributes:
         scale: of the noise, integers >= 0.
         candidates: how many there are.
+        unit: the steps of a row or a person, in which the noise is counted.
     """
 
     scale: Fraction
     candidates: int
+    unit: int = 1
 
     def is_number(self, number: Any, /) -> bool:
         return not isinstance(number, Mapping)
@@ -185,10 +187,18 @@ class MarginLaw:
     def interval(self, number: Any, tail: Fraction, /) -> tuple[Any, Any]:
         one = -math.expm1(math.log1p(-min(float(tail), ALL_BUT_SURE)) / self.candidates)
         most = max(0, math.ceil(-float(self.scale) * math.log(one)) - 1)
-        return int(number) - most, int(number) + most + 1
+        steps = round(number * self.unit)
+        low = steps - most
+        high = steps + most + 1
+        return (low, high) if self.unit == 1 else (low / self.unit, high / self.unit)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"law": "margin", "scale": _text(self.scale), "candidates": self.candidates}
+        return {
+            "law": "margin",
+            "scale": _text(self.scale),
+            "candidates": self.candidates,
+            "unit": self.unit,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,7 +439,7 @@ def law_from(told: Mapping[str, Any]) -> Law:
         coin = min(max(int(told["coin"]), 0), 2**64)
         return ThresholdLaw(_number(told["epsilon"]), int(told["high"]), coin, int(told["unit"]))
     if told["law"] == "margin":
-        return MarginLaw(_number(told["scale"]), int(told["candidates"]))
+        return MarginLaw(_number(told["scale"]), int(told["candidates"]), int(told.get("unit", 1)))
     raise ValueError
 
 

@@ -43,7 +43,7 @@ K ε holds.  Time tells it, so do not let others measure how long a tuning took.
 import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Generic, Self, TypeVar
 
@@ -60,6 +60,7 @@ from dampen.releases.accuracy import UNKNOWN
 from dampen.releases.answer import pay
 from dampen.releases.cost import Budget, Cost, Price, composed_cost
 from dampen.releases.release import Release
+from dampen.schema.schema import protected
 
 __all__ = ["Share", "Tuned", "noisy_hits", "number_of_runs", "tune"]
 
@@ -73,25 +74,28 @@ BLOCK = 64
 class Share:
     """What one run of `tune` may spend: a budget of exactly that size, for that run alone.
 
-    Guarantee: the charges that it grants add up to at most `epsilon`, all under one relation, and
-    it grants none after the run has ended.  Nothing is charged elsewhere: `tune` has paid.
+    Guarantee: the charges that it grants are pure and add up to at most `epsilon`, all under one
+    relation and for one unit, and it grants none after the run has ended.  Nothing is charged
+    elsewhere: `tune` has paid.
 
     Attributes:
         epsilon: the size, exact; pass it, or a part of it, as `epsilon=`.
         neighbours: the relation that it speaks of.
+        unit: the column that names the person, where ε protects persons.
     """
 
-    def __init__(self, epsilon: Fraction, neighbours: Neighbours) -> None:
+    def __init__(self, epsilon: Fraction, neighbours: Neighbours, unit: str = "") -> None:
         self.epsilon = epsilon
         self.neighbours = neighbours
+        self.unit = unit
         self._spent = Fraction(0)
         self._ended = False
         self._mutex = threading.Lock()
 
     def __repr__(self) -> str:
-        return (
-            f"Share(epsilon={decimal_text(self.epsilon)!r}, neighbours={self.neighbours.value!r})"
-        )
+        of = f", unit={self.unit!r}" if self.unit else ""
+        size = decimal_text(self.epsilon)
+        return f"Share(epsilon={size!r}, neighbours={self.neighbours.value!r}{of})"
 
     def __copy__(self) -> Self:
         """Itself: a copy would be a second share."""
@@ -105,7 +109,8 @@ class Share:
         """Takes a cost from the share.
 
         Raises:
-            BudgetError: if the run has ended, the relation is another one, or too little is left.
+            BudgetError: if the run has ended, the relation or the unit is another one, ε is not all
+                that it loses, or too little is left.
         """
         with self._mutex:
             why = self._objection(cost)
@@ -121,18 +126,41 @@ class Share:
     def _objection(self, cost: Cost) -> str:
         if self._ended:
             return "This share was for one run of tune, and that run has ended."
+        uncovered = self._of_another_relation(cost) or self._not_covered(cost)
+        if uncovered or self._spent + cost.epsilon <= self.epsilon:
+            return uncovered
+        return (
+            "A run of tune asked for more than its share of epsilon "
+            f"{decimal_text(self.epsilon)}. Give each step of the run a part of "
+            "share.epsilon, such as share.epsilon / 2."
+        )
+
+    def _of_another_relation(self, cost: Cost) -> str:
         if cost.neighbours != self.neighbours:
             return (
                 f"This share is for {self.neighbours} neighbours, and a step of the run is for "
                 f"{cost.neighbours}. Pass neighbours={cost.neighbours.value!r} to tune."
             )
+        if cost.unit and self.unit and cost.unit != self.unit:
+            return (
+                f"This share protects {protected(self.neighbours, self.unit)}, and a step of the "
+                f"run protects {cost.protects}. Pass unit={cost.unit!r} to tune."
+            )
+        return ""
+
+    def _not_covered(self, cost: Cost) -> str:
+        """Refuses what a pure ε says nothing about: the release of `tune` tells of nothing else."""
         if not cost.pure:
             return "A run of tune pays for releases with an epsilon; this one has a rho alone."
-        if self._spent + cost.epsilon > self.epsilon:
+        if cost.delta:
             return (
-                "A run of tune asked for more than its share of epsilon "
-                f"{decimal_text(self.epsilon)}. Give each step of the run a part of "
-                "share.epsilon, such as share.epsilon / 2."
+                "A run of tune pays for releases without a delta, and this one has delta "
+                f"{decimal_text(cost.delta)}. List the possible values instead."
+            )
+        if cost.leaks:
+            return (
+                f"A step of the run takes {', '.join(cost.leaks)} from the data, which epsilon "
+                "does not cover. State what is public."
             )
         return ""
 
@@ -218,10 +246,11 @@ def tune(
     each = total / (2 + eta)
     relation = _relation(neighbours, unit)
     cost = composed_cost(relation, price, query="tune", mechanism="best of random runs")
+    cost = replace(cost, unit=unit or "")
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
         count = number_of_runs(scale, eta, paid.entropy)
-        shares = (Share(each, relation) for _ in range(count))
+        shares = (Share(each, relation, unit or "") for _ in range(count))
         best = _best(candidates, run, shares, paid.entropy)
     public: dict[str, Any] = {} if unit is None else {"unit": unit}
     public |= {"runs": runs, "shape": decimal_text(eta), "each": decimal_text(each)}

@@ -49,8 +49,8 @@ class CutsRows(Protocol):
         ...
 
 
-OF_ONE_STEP = ("epsilon_each", "epsilon_for_rows")
-"""Facts about the ε of one step."""
+OF_ONE_STEP = ("epsilon_each", "rho_each", "epsilon_for_rows")
+"""Facts about the ε, or ρ, of one step."""
 
 
 @dataclass(frozen=True, slots=True)

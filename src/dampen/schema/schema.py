@@ -227,6 +227,8 @@ Column: TypeAlias = Numbers | Categories | Names
 
 MOST_ROWS = 2**52
 MOST_ROWS_PER_UNIT = 1000
+MOST_GROUPS_PER_UNIT = 10_000
+"""Weights of persons are at least as many steps; with those of all rows they fit into 64 bits."""
 USUAL_ROWS_PER_UNIT = 8
 """Where the statistic of the rows is meant and nobody states how many of a person count."""
 MOST_COMBINATIONS = 10**6
@@ -348,6 +350,11 @@ class Schema:
             )
         if self.groups_per_unit is not None and self.groups_per_unit < 1:
             raise ParameterError("Expected groups_per_unit to be a whole number above 0.")
+        if (self.groups_per_unit or 0) > MOST_GROUPS_PER_UNIT:
+            raise ParameterError(
+                f"Expected groups_per_unit of at most {MOST_GROUPS_PER_UNIT:,}, got "
+                f"groups_per_unit={self.groups_per_unit}. It is a hint: leave it out."
+            )
         if self.people is None and (self.rows_per_unit > 1 or self.groups_per_unit is not None):
             raise ParameterError(
                 "rows_per_unit and groups_per_unit need unit=, the column that names the person a "

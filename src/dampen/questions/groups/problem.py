@@ -134,6 +134,7 @@ EXTREMES = {"max": 99, "maximum": 99, "min": 1, "minimum": 1}
 LARGEST_FLOOR = 10**9
 FEW = 3
 """A group that so many times 1/ε rows push anywhere is small."""
+LARGEST_CAUTION = 1000
 MORE = 3
 """How much more caution there is for small groups."""
 MOST_WEIGHT = 10**9
@@ -331,16 +332,21 @@ class BestGroup:
         """Private weights in which everyone weighs `quantum` in every group they are in."""
         assert not isinstance(self.compared, Sum), "sums are compared by a mechanism on them"
         x = histograms_of(counts)
-        return ByMinMax(self._reach(x, self.compared), quantum, _exact_caution(self.caution))
+        return ByMinMax(self._reach(x, self.compared), quantum, self.exact_caution)
 
     def _reach(self, x: AnyHistograms, chosen: Statistic) -> Reach:
         if self.smallest:
             return Reach(x.mirrored, chosen.mirrored(), STEPS[self.neighbours], self.min_rows)
         return Reach(x, chosen, STEPS[self.neighbours], self.min_rows)
 
+    @property
+    def exact_caution(self) -> Fraction:
+        """The caution, 1 if none is stated."""
+        return _exact_caution(self.caution)
+
     def offset(self, epsilon: Fraction) -> int:
         """z0, in rows: what caution takes off every group."""
-        return _offset(_exact_caution(self.caution), epsilon)
+        return _offset(self.exact_caution, epsilon)
 
     def guard(self, epsilon: Fraction, noise: IntegerNoise = LAPLACE) -> tuple[int, int] | None:
         """N' and A, in rows: which groups are small, and what more caution takes off them."""
@@ -482,9 +488,15 @@ def _exact_caution(caution: Exact | None) -> Fraction:
     if caution in (0, "0"):
         return Fraction(0)
     try:
-        return exact(caution, "caution")
+        value = exact(caution, "caution")
     except ParameterError:
         raise ParameterError(f"Expected caution >= 0, got caution={caution!r}.") from None
+    if value > LARGEST_CAUTION:
+        raise ParameterError(
+            f"Expected caution of at most {LARGEST_CAUTION:,}, got caution={caution!r}. Noise is "
+            "never that large; min_rows ranks small groups last."
+        )
+    return value
 
 
 def _offset(caution: Fraction, epsilon: Fraction) -> int:

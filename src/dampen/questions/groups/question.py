@@ -29,7 +29,7 @@ from dampen.questions.groups.problem import (
     row_weight,
     step_of,
 )
-from dampen.questions.groups.reach import MIN_MAX, MIN_MAX_FOR_RHO
+from dampen.questions.groups.reach import MIN_MAX, MIN_MAX_FOR_RHO, min_max_offset
 from dampen.questions.groups.statistics import (
     Exact,
     Mean,
@@ -442,13 +442,17 @@ class MinMaxMethod:
     mechanism: Mechanism
 
     def cost(self, price: Price, /) -> Cost:
-        return selection_cost(
+        size = self.question.size
+        cost = selection_cost(
             Neighbours.ADD_REMOVE_UNIT,
             price,
             query=self.question.name,
             mechanism=self.mechanism,
-            k=self.question.size,
+            k=size,
         )
+        caution = self.question.problem.exact_caution
+        min_max_offset(caution, self.weighing.quantum, cost.epsilon / size)
+        return cost
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """How many persons decide depends on how the values lie on the grid."""

@@ -47,9 +47,13 @@ from dampen.core.noise import EXPONENTIAL, GUMBEL
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Global
 from dampen.core.selection import FloatArray, IntArray, Selection
+from dampen.errors import ParameterError
 from dampen.questions.groups.statistics import AnyHistograms, Fractions, Quantile, Statistic
 
-__all__ = ["MIN_MAX", "MIN_MAX_FOR_RHO", "ByMinMax"]
+__all__ = ["MIN_MAX", "MIN_MAX_FOR_RHO", "ByMinMax", "min_max_offset"]
+
+LARGEST_OFFSET = 1 << 50
+"""Scores, below it by the weights of all persons, are exact as floats."""
 
 
 class Steps(Protocol):
@@ -339,7 +343,8 @@ class ByMinMax:
 
     def selection(self, groups: Sequence[int], epsilon: Fraction) -> Selection:
         """The scores of some groups among themselves."""
-        scores = self.scores(np.asarray(groups), floor(2 * self.caution * self.quantum / epsilon))
+        offset = min_max_offset(self.caution, self.quantum, epsilon)
+        scores = self.scores(np.asarray(groups), offset)
         return Selection(scores, sensitivity.constant(self.quantum), exact=True)
 
     def scores(self, groups: IntArray, offset: int) -> IntArray:
@@ -383,6 +388,21 @@ class ByMinMax:
             reached = np.where(enough, z, reached)
             below = np.where(enough, below, z)
         return reached
+
+
+def min_max_offset(caution: Fraction, quantum: int, epsilon: Fraction) -> int:
+    """c, in units of 1/Q.
+
+    Raises:
+        ParameterError: if scores would not be exact as floats.
+    """
+    offset = floor(2 * caution * quantum / epsilon)
+    if offset > LARGEST_OFFSET:
+        raise ParameterError(
+            "Expected a larger epsilon, or less caution: small groups would have to prove "
+            "themselves by more than 2^50 steps."
+        )
+    return offset
 
 
 def _reaches(statistic: Statistic, at: Fractions, v: IntArray) -> NDArray[np.bool_]:

@@ -167,10 +167,10 @@ class PercentileQuestion:
         and m + 1 lie no values, so L(g) = R(g) = R(m) = L(m + 1), while L(m) <= R(m) and
         L(m + 1) <= R(m + 1): the utility of both is at least that of g.
         """
-        known = [float(as_bound(end)) for end in (self.lower, self.upper) if end is not None]
+        stated = (as_bound(end) for end in (self.lower, self.upper) if end is not None)
         return (
             self.step is None
-            and all(end.is_integer() for end in known)
+            and all(Fraction(str(end)).denominator == 1 for end in stated)
             and holds_whole(source, self.value)
         )
 

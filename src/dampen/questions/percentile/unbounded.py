@@ -509,6 +509,8 @@ PIECE = 1 << 16
 """Runs whose kinds are counted at a time."""
 ODDS = 14
 """Logarithm of the odds of "too few rows" against all numbers beyond the records."""
+LARGEST_ODDS = 1 << 52
+"""Of whole numbers in place of c: one record more moves their difference, as floats, by its own."""
 
 
 class Candidates(Protocol):
@@ -864,6 +866,18 @@ class RankDraw:
             tails.append(1 - self.share)
         return min(tails, default=None)
 
+    def check(self, epsilon: Fraction) -> None:
+        """Refuses an ε at which floats do not hold the utility of "too few rows".
+
+        Raises:
+            ParameterError: if it is too small.
+        """
+        if self.open_tail is not None and ODDS / self.scale(epsilon) > LARGEST_ODDS:
+            raise ParameterError(
+                f"Expected a larger epsilon for p={self.p} where an end of the values is not "
+                "stated. Raise epsilon, or state lower= and upper=."
+            )
+
     def none_utility(self, n: int, epsilon: Fraction) -> float:
         """The utility of "too few rows", times the denominator of q."""
         assert self.open_tail is not None
@@ -1128,7 +1142,8 @@ class WithinRange:
         neighbours: what ε speaks of.
 
     Raises:
-        ParameterError: if a percentile has more than four decimals.
+        ParameterError: if a percentile has more than four decimals, or half of the way from it to
+            an end does.
     """
 
     points: tuple[Percent, ...]
@@ -1139,6 +1154,12 @@ class WithinRange:
     def __post_init__(self) -> None:
         for p in self.points:
             RankDraw(p, self.candidates, self.neighbours)
+        # Any of them may be the first or the last one that is drawn (`of_rows`).
+        if any(half.denominator > FINEST for q in self.shares for half in (q / 2, (1 + q) / 2)):
+            raise ParameterError(
+                "Expected p with at most three decimals, or an even fourth one, for several "
+                "percentiles where lower= and upper= are not stated."
+            )
 
     @property
     def shares(self) -> tuple[Fraction, ...]:
@@ -1176,13 +1197,19 @@ class WithinRange:
 
     def cost(self, price: Price, query: str, /) -> Cost:
         """Two draws of the exponential mechanism for the range; the rest is (1 - FINDING) ε-DP."""
-        return composed_cost(
+        cost = composed_cost(
             self.neighbours,
             price,
             query=query,
             mechanism=self.name,
             rho=lambda e: GUMBEL.rho(FINDING * e, 2) + pure_rho((1 - FINDING) * e),
         )
+        for each in self._beyond:
+            each.check(cost.epsilon * FINDING / 2)
+        for q in self.shares:  # which may be drawn one by one (`of_rows`)
+            alone = RankDraw(q * 100, self.candidates, self.neighbours)
+            alone.check(cost.epsilon * (1 - FINDING) / len(self.shares))
+        return cost
 
     def farthest(self, _: Fraction, /) -> None:
         """No bound is known before the range is."""
@@ -1204,12 +1231,16 @@ class WithinRange:
         self, column: Column, epsilon: Fraction, entropy: Entropy
     ) -> tuple[int, int] | None:
         """Two codes, ascending, or None for too few rows: ε-DP."""
-        beyond = (self.shares[0] / 2, (1 + self.shares[-1]) / 2)
-        draws = (RankDraw(q * 100, self.candidates, self.neighbours) for q in beyond)
-        drawn = [each.draw_or_none(column, epsilon / 2, entropy) for each in draws]
+        drawn = [each.draw_or_none(column, epsilon / 2, entropy) for each in self._beyond]
         if drawn[0] is None or drawn[1] is None:
             return None
         return min(drawn[0], drawn[1]), max(drawn[0], drawn[1])
+
+    @property
+    def _beyond(self) -> list[RankDraw]:
+        """The two percentiles that are the range."""
+        beyond = (self.shares[0] / 2, (1 + self.shares[-1]) / 2)
+        return [RankDraw(q * 100, self.candidates, self.neighbours) for q in beyond]
 
     def together(
         self, column: Column, listed: IntArray, epsilon: Fraction, entropy: Entropy
@@ -1325,7 +1356,10 @@ class EqualRunShares:
 
     def cost(self, price: Price, query: str, /) -> Cost:
         k = len(self.points)
-        return selection_cost(self.neighbours, price, query=query, mechanism=self.mechanism, k=k)
+        cost = selection_cost(self.neighbours, price, query=query, mechanism=self.mechanism, k=k)
+        for each in self._draws():
+            each.check(cost.epsilon / k)
+        return cost
 
     def farthest(self, epsilon: Fraction, /) -> float:
         share = epsilon / len(self.points)

@@ -99,7 +99,7 @@ class ValueGrid:
         low, high, step = (Fraction(str(a)) for a in (self.lower, self.upper, self.step))
         unit = int(np.lcm.reduce([a.denominator for a in (low, high, step)], dtype=object))
         first, last, stride = (int(a * unit) for a in (low, high, step))
-        if max(abs(first), abs(last), unit) > 2**53:
+        if max(abs(first), abs(last), stride, unit) > 2**53:
             return None
         return first, stride, unit, int((high - low) // step) + 1
 
