@@ -654,17 +654,20 @@ class Expression:
         return np.array(made, dtype=np.float64)
 
     def _kind(self, column: str, kind: As | None, field: Field) -> As | None:
+        place = next(each.token.place for each in _columns(self.node) if each.name == column)
+        where = f"in {self.name}={self.text!r} at character {place + 1}"
+        if field.holds == "other":
+            raise ParameterError(
+                f"Column {column!r} holds {field.type}, {where}. Choose a column of text, numbers, "
+                "truth values or dates."
+            )
         if _is_date(field):
             return "dates"
         if _is_bool(field):
             return "numbers"
         if kind is None:
-            return {"numbers": "numbers", "labels": "text", "other": "text", None: None}[
-                field.holds
-            ]
-        place = next(each.token.place for each in _columns(self.node) if each.name == column)
-        where = f"in {self.name}={self.text!r} at character {place + 1}"
-        if kind == "numbers" and field.holds in ("labels", "other"):
+            return {"numbers": "numbers", "labels": "text", None: None}[field.holds]
+        if kind == "numbers" and field.holds == "labels":
             raise ParameterError(
                 f"Column {column!r} holds {field.type}, not numbers, {where}. Compare it with "
                 "text, such as 'A'."

@@ -14,7 +14,7 @@ from weakref import WeakSet
 import numpy as np
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import joined_numbers
+from dampen.data.columns import joined_numbers, without_views
 from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted, has_arrow
 from dampen.errors import ParameterError, raise_alone
 
@@ -36,6 +36,9 @@ __all__ = [
 
 BATCH = 1 << 17
 """Rows that are encoded at a time: what they are turned into stays in the cache."""
+
+WIDEST = 8
+"""Bytes of a float; wider ones would be objects among Python's numbers."""
 
 Holds: TypeAlias = Literal["numbers", "labels", "other"]
 
@@ -153,7 +156,7 @@ def as_chunk(column: Any) -> Chunk:
     if isinstance(column, np.ma.MaskedArray):
         return _of_masked(column)
     if isinstance(column, np.ndarray):
-        return column if column.dtype.isnative else column.astype(column.dtype.newbyteorder("="))
+        return _of_numpy(column)
     if isinstance(column, list | tuple):
         return column
     kind = type(column)  # an object may show its labels as attributes; its class does not
@@ -162,6 +165,17 @@ def as_chunk(column: Any) -> Chunk:
     if hasattr(kind, "to_numpy") and not _is_plain(column.dtype):  # pandas' own types
         return _of_own_type(column)
     return as_chunk(np.asarray(column)) if hasattr(kind, "__array__") else list(column)
+
+
+def _of_numpy(column: Any) -> Chunk:
+    if column.dtype.kind == "T":  # text, and missing cells as its own type says
+        kind = np.dtype(object)
+    elif column.dtype.kind == "f" and column.dtype.itemsize > WIDEST:
+        kind = np.dtype(np.float64)
+    else:
+        kind = column.dtype.newbyteorder("=")
+    held: Chunk = column.astype(kind, copy=False)
+    return held
 
 
 def _of_masked(column: Any) -> Chunk:
@@ -175,7 +189,7 @@ def _of_masked(column: Any) -> Chunk:
 
 def _of_own_type(column: Any) -> Chunk:
     """A column of a type of pandas' own; as objects where Arrow has no type for its values."""
-    if _has_mixed_categories(column.dtype):
+    if _has_objects(column.dtype):
         return np.asarray(column, dtype=object)
     if not has_arrow():
         moments = isinstance(column.dtype, np.dtype) and column.dtype.kind in "Mm"
@@ -189,15 +203,14 @@ def _of_own_type(column: Any) -> Chunk:
     return held
 
 
-def _has_mixed_categories(dtype: Any) -> bool:
-    """Whether categories are objects, other than texts, for which Arrow would look for one type.
+def _has_objects(dtype: Any) -> bool:
+    """Whether categories are objects, for which Arrow would look for one type.
 
-    It would make bytes of all texts for the bytes of one row.
+    Texts alone would be text, which is no number, and beside one row of numbers be objects, which
+    may be read as numbers.
     """
     categories = getattr(dtype, "categories", None)
-    if categories is None or categories.dtype != object:
-        return False
-    return not all(isinstance(each, str) for each in categories)
+    return categories is not None and categories.dtype == object
 
 
 def _of_polars_column(column: Any) -> Chunk:
@@ -234,9 +247,9 @@ def _whole(array: Any) -> Any:
     import pyarrow as pa
 
     if not hasattr(array, "chunks"):
-        return array
+        return without_views(array)
     chunks = array.unify_dictionaries().chunks
-    return pa.concat_arrays(chunks) if chunks else pa.array([], array.type)
+    return without_views(pa.concat_arrays(chunks) if chunks else pa.array([], array.type))
 
 
 def _is_plain(dtype: Any) -> bool:
@@ -284,7 +297,7 @@ def _of_arrow_reader(reader: Any) -> StreamTable:
 
     def stream(names: Sequence[str]) -> Iterator[Batch]:
         _READ.add(reader)
-        return ({name: batch.column(name) for name in names} for batch in reader)
+        return ({name: _whole(batch.column(name)) for name in names} for batch in reader)
 
     return StreamTable([arrow_field(field) for field in reader.schema], stream)
 
@@ -330,9 +343,20 @@ def _holds(dtype: Any) -> Holds | None:
         return _holds(dtype.categories.dtype)
     if dtype.kind in "iuf":
         return "numbers"
+    if dtype.kind in "Mm" and _has_no_length(dtype):
+        return "other"
     if dtype.kind in "bMmUTS" or str(dtype) in ("str", "string"):
         return "labels"
     return None if str(dtype) == "object" else "other"
+
+
+def _has_no_length(dtype: Any) -> bool:
+    """Whether times or spans are counted in what is no number of seconds, or is too small a part.
+
+    A span of months has no length of its own; in attoseconds there is hardly any time.
+    """
+    unit = np.datetime_data(dtype)[0] if isinstance(dtype, np.dtype) else "ns"
+    return unit in ("as", "generic") or (dtype.kind == "m" and unit in ("Y", "M"))
 
 
 def offers(library: str, *names: str) -> Callable[[Any], bool]:

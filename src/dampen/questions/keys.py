@@ -72,6 +72,7 @@ from dampen.data.cells import ANY_GROUP, LARGEST_TABLE
 from dampen.data.columns import (
     as_keys,
     as_labels,
+    in_arrow,
     is_arrow,
     is_key,
     public_order,
@@ -745,12 +746,10 @@ def _as_arrow(chunk: Chunk) -> Any:
     """The chunk as an Arrow array where that keeps its values, else None."""
     if not has_arrow():
         return None
-    import pyarrow as pa
-
     if is_arrow(chunk):
         return with_one_zero(chunk)
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind in "iuUMmb":
-        return pa.array(chunk)
+        return in_arrow(chunk)
     return None
 
 
