@@ -96,8 +96,9 @@ OBJECTS: list[Any] = [
     *(timedelta.max, pd.NA, np.datetime64("NaT"), np.datetime64("30000-01-01")),
     *(np.datetime64(2**62, "Y"), np.bool_(True), np.timedelta64(1), np.timedelta64(1, "D")),
     *(np.int8(1), np.float16(1), np.longdouble("0.1"), np.str_("a"), np.array(1)),
-    *(np.array([1, 2]), np.ma.masked, [1], (), (1,), (None,), {"a": 1}, Raises(), Liar("a"), Liar(1), Whole(1), Word("a")),
-    *(Word(""), pd.Timestamp(1), pd.Period("2020")),
+    *(np.array([1, 2]), np.ma.masked, [1], (), (1,), (None,), {"a": 1}),
+    *(Raises(), Liar("a"), Liar(1), Whole(1), Word("a"), Word(""), pd.Timestamp(1)),
+    pd.Period("2020"),
 ]  # fmt: skip
 TEXTS = ["a", "b", "", None, "1", "1e999", "a\x00b", "a\u0301", "2020-01-01", "nan", "\ufffd"]
 FLOATS = [0.0, -0.0, 1.0, float("nan"), float("inf"), 5e-324, 2.5, None]

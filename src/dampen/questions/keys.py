@@ -811,6 +811,7 @@ def keys(
     weigh: str | None = None,
     unit: Any = None,
     rows_per_unit: int = 1,
+    groups_per_unit: int | None = None,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -838,6 +839,7 @@ def keys(
         unit: the column that names the person a row belongs to, or its name: ε then protects a
             person with all their rows (see `dampen.data.units`).
         rows_per_unit: how many rows of a person count in full.
+        groups_per_unit: a hint, how many of the values a person usually has.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε and δ; None charges nothing.
@@ -867,7 +869,7 @@ def keys(
         rho=rho,
         budget=budget,
         entropy=entropy,
-        schema=persons(names, rows_per_unit),
+        schema=persons(names, rows_per_unit, groups_per_unit),
     )
 
 
