@@ -22,7 +22,7 @@ import pyarrow as pa
 import pytest
 
 import dampen
-from dampen.data import columns, expressions, units
+from dampen.data import columns, expressions, memory, units
 from dampen.data.cells import Numbering
 from dampen.data.cells import as_labels as as_nodes
 from dampen.data.open import open_table
@@ -315,3 +315,31 @@ def test_text_that_reads_alike_in_sqlite_is_counted_once(tmp_path: Path) -> None
     two = weights("2.db", ("p", "\ufffd".encode()), ("p", b"a"), ("q", b"\xff"), ("q", b"\xff"))
     assert one == [105, 105, 0]
     assert two == [105, 315, 0]
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_polars_times_beyond_the_calendar_without_arrow(
+    monkeypatch: pytest.MonkeyPatch, unit: str
+) -> None:
+    """Of one of them polars panicked, after the charge, which is no `Exception`."""
+    monkeypatch.setattr(memory, "has_arrow", lambda: False)
+    monkeypatch.setattr(columns, "has_arrow", lambda: False)
+    ticks = [0, 2**62, -(2**62), None]
+    for kind in (pl.Datetime(unit), pl.Datetime(unit, "Europe/Berlin"), pl.Duration(unit)):  # type: ignore[arg-type]
+        labels = columns.as_labels([memory.as_chunk(pl.Series(ticks).cast(kind))])
+        alone = columns.as_labels([memory.as_chunk(pl.Series(ticks[:1]).cast(kind))])
+        assert [shown(labels[0])] == [shown(label) for label in alone]
+        assert columns.is_missing(labels[3])
+        if unit == "ms":
+            assert labels[1:] == [None, None, None]
+
+
+def test_whole_numbers_of_a_categorical_stay_whole_without_arrow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A missing cell made floats of all others: other keys, and other numbers above 2^53."""
+    monkeypatch.setattr(memory, "has_arrow", lambda: False)
+    for cells in ([1, 2**53 + 1], [1, 2**53 + 1, None]):
+        chunk = memory.as_chunk(pd.Series(cells, dtype=pd.CategoricalDtype([2**53 + 1, 1])))
+        assert columns.as_labels([chunk]) == cells
+        assert {type(each) for each in columns.as_labels([chunk])} <= {int, type(None)}

@@ -61,6 +61,7 @@ from dampen.data.source import (
 from dampen.errors import MISSING, OTHER, RULES, ParameterError, a_thing, did_you_mean
 
 __all__ = [
+    "CALENDAR",
     "DAY",
     "LARGEST_KEY",
     "MOST_DIGITS",

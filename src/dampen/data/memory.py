@@ -14,7 +14,7 @@ from weakref import WeakSet
 import numpy as np
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import joined_numbers, without_views
+from dampen.data.columns import CALENDAR, DAY, joined_numbers, without_views
 from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted, has_arrow
 from dampen.errors import ParameterError, raise_alone
 
@@ -189,8 +189,8 @@ def _of_masked(column: Any) -> Chunk:
 
 def _of_own_type(column: Any) -> Chunk:
     """A column of a type of pandas' own; as objects where Arrow has no type for its values."""
-    if _has_objects(column.dtype):
-        return np.asarray(column, dtype=object)
+    if hasattr(column.dtype, "categories") and not (has_arrow() and _have_a_type(column.dtype)):
+        return _of_categories(column)
     if not has_arrow():
         moments = isinstance(column.dtype, np.dtype) and column.dtype.kind in "Mm"
         return np.asarray(column, dtype=None if moments else object)
@@ -203,26 +203,46 @@ def _of_own_type(column: Any) -> Chunk:
     return held
 
 
-def _has_objects(dtype: Any) -> bool:
-    """Whether categories are objects, for which Arrow would look for one type.
+def _have_a_type(dtype: Any) -> bool:
+    """Whether categories are no objects, for which Arrow would look for one type.
 
     Texts alone would be text, which is no number, and beside one row of numbers be objects, which
     may be read as numbers.
     """
-    categories = getattr(dtype, "categories", None)
-    return categories is not None and categories.dtype == object
+    return bool(dtype.categories.dtype != object)
+
+
+def _of_categories(column: Any) -> Chunk:
+    """The category of every row; pandas would make floats of numbers beside a missing one."""
+    held = getattr(column, "array", column)
+    words = np.empty(len(held.categories) + 1, dtype=object)
+    words[:-1] = np.asarray(held.categories, dtype=object)
+    chunk: Chunk = words[held.codes]
+    return chunk
 
 
 def _of_polars_column(column: Any) -> Chunk:
     if has_arrow():
         return _whole(column.to_arrow())
-    # Python's times have no nanoseconds, of which polars would drop the last digits.
-    fine = getattr(column.dtype, "time_unit", None) == "ns"
     whole = column.dtype.is_numeric() and not column.dtype.is_decimal() and not column.null_count()
-    if whole or (fine and not getattr(column.dtype, "time_zone", None)):
+    # Python's times have no nanoseconds, and end where those of polars go on.
+    moment = column.dtype.is_temporal() and str(column.dtype) != "Time"
+    zoned = getattr(column.dtype, "time_zone", None) is not None
+    if whole or (moment and not zoned):
         return as_chunk(column.to_numpy())
-    values: Chunk = column.to_list()
+    values: Chunk = (_of_calendar(column) if zoned else column).to_list()
     return values
+
+
+def _of_calendar(column: Any) -> Any:
+    """Times with a zone, null where Python has none; polars would end the process there."""
+    seconds = column.to_physical() // TICKS[column.dtype.time_unit]
+    return column.zip_with(seconds.is_between(*WITHIN_CALENDAR), column.clear(len(column)))
+
+
+TICKS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+WITHIN_CALENDAR = (CALENDAR[0] + DAY, CALENDAR[1] - DAY)
+"""Seconds from 1970 on that are within the calendar of Python in every zone."""
 
 
 def arrow_field(field: Any) -> Field:
