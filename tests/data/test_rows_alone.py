@@ -276,13 +276,13 @@ def test_labels_of_nodes_that_are_too_long_to_write_out() -> None:
             assert Numbering(nodes).positions(as_nodes([cell, 1]))[0] == -1
 
 
-def test_spans_without_a_length_are_no_column_of_numbers_or_labels() -> None:
+def test_spans_without_a_length_are_refused() -> None:
     for kind in ("m8[Y]", "m8[M]", "m8", "M8[as]"):
         with pytest.raises(ParameterError, match="holds"):
             dampen.most_frequent(moments(kind, [1, 2]), "c", categories=["a", "b"], epsilon=1)
 
 
-def test_conditions_take_no_columns_of_other_things() -> None:
+def test_conditions_refuse_columns_of_other_things() -> None:
     """They were missing in every row, whatever they held."""
     for cells in ([[1], [2]], [{"x": 1}, None], [b"1", b"2"]):
         for where in ("c is missing", "c == 'a'", "c > 1"):

@@ -206,8 +206,8 @@ def _of_own_type(column: Any) -> Chunk:
 def _have_a_type(dtype: Any) -> bool:
     """Whether categories are no objects, for which Arrow would look for one type.
 
-    Texts alone would be text, which is no number, and beside one row of numbers be objects, which
-    may be read as numbers.
+    Texts alone would be a column of text, and objects beside one row of numbers: numbers that are
+    written as text would be read because of that row.
     """
     return bool(dtype.categories.dtype != object)
 
@@ -371,9 +371,9 @@ def _holds(dtype: Any) -> Holds | None:
 
 
 def _has_no_length(dtype: Any) -> bool:
-    """Whether times or spans are counted in what is no number of seconds, or is too small a part.
+    """Whether times or spans have no length in seconds, such as months, or are in attoseconds.
 
-    A span of months has no length of its own; in attoseconds there is hardly any time.
+    Neither numpy nor Arrow compares those with seconds.
     """
     unit = np.datetime_data(dtype)[0] if isinstance(dtype, np.dtype) else "ns"
     return unit in ("as", "generic") or (dtype.kind == "m" and unit in ("Y", "M"))

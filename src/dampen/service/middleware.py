@@ -261,7 +261,7 @@ def _repeats_a_name(body: bytes) -> bool:
     def names(pairs: list[tuple[str, Any]]) -> None:
         repeated.append(len({name for name, _ in pairs}) < len(pairs))
 
-    with suppress(ValueError, RecursionError):  # what is wrong is for the reader of the body to say
+    with suppress(ValueError, RecursionError):  # its reader will report it
         json.loads(body, object_pairs_hook=names)
     return any(repeated)
 
