@@ -327,3 +327,34 @@ def test_groups_with_the_most_persons_are_those_of_distinct_persons():
         "SELECT COUNT(*) FROM stays s WHERE s.ward = 'A' OR stays.ward = 'B'", epsilon=9
     )
     assert own.answer > 1000
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("SELECT PERCENTILE_CONT(0.1, 0.2) WITHIN GROUP (ORDER BY days) FROM stays", "Expected"),
+        ("SELECT COUNT(1, days) FROM stays", "cannot be asked"),
+        ("SELECT COUNT(NULL) FROM stays", "cannot be asked"),
+        ("SELECT COUNT(*) FROM stays WHERE a > TIMESTAMP '2020-02-01 10:00+05'", "without a zone"),
+        ("SELECT COUNT(*) FROM stays WHERE at > '2020-02-01T10:00:00-05:30'", "without a zone"),
+        ("SELECT COUNT(*) FROM stays WHERE emergency = TRUE", "Expected 1 for TRUE"),
+    ],
+)  # fmt: skip
+def test_statements_that_could_mean_something_else_are_refused(statement: str, says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        parse(statement)
+
+
+def test_rows_may_be_counted_by_a_constant(stays):
+    assert parse("SELECT COUNT(1) FROM stays") == parse("SELECT COUNT(*) FROM stays")
+    zoned = parse("SELECT COUNT(*) FROM stays WHERE at > TIMESTAMPTZ '2020-02-01 10:00+05'")
+    assert zoned.stated["where"] == "(at > '2020-02-01 10:00+05')"
+
+
+def test_a_name_that_a_column_has_is_not_grouped_by(stays):
+    """SQL takes the column in GROUP BY, and refuses the statement; the alias was grouped by."""
+    with pytest.raises(ParameterError, match="can mean the column 'sex', or 'hospital'"):
+        stays.sql("SELECT hospital AS sex, COUNT(*) FROM stays GROUP BY sex", epsilon=1)
+    for name in ("h", "hospital", "HOSPITAL"):
+        named = f"SELECT hospital AS {name}, COUNT(*) FROM stays GROUP BY {name}"
+        assert stays.statement(named).stated == {"by": "Hospital"}

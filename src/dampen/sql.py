@@ -20,7 +20,7 @@ the clause.  Of several groups LIMIT k gives the set of the k best, in their pub
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,7 @@ class Statement:
         delta: likewise.
         unit: likewise, `privacy_unit_column`.
         counted: the column of COUNT(DISTINCT column), which has to be that unit.
+        renamed: the columns that GROUP BY names by another name, by that name.
     """
 
     dataset: str
@@ -81,6 +82,7 @@ class Statement:
     delta: str | None = None
     unit: str | None = None
     counted: str | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def offered(self, epsilon: Any, rho: Any) -> Any:
         """The ε to pay: the one beside the statement, or the one in its OPTIONS.
@@ -116,6 +118,7 @@ class Statement:
             )
         folded = {name.lower(): name for name in schema.columns}
         folded |= {name: name for name in schema.columns}
+        self._check_renamed(folded)
         known = {key: self.stated[key] for key in ("value", "by") if key in self.stated}
         declared = {key: _declared(value, folded) for key, value in known.items()}
         stated = {**self.stated, **declared}
@@ -126,6 +129,15 @@ class Statement:
             else:
                 stated["delta"] = offered
         return replace(self, stated=stated)
+
+    def _check_renamed(self, folded: Mapping[str, str]) -> None:
+        """Refuses GROUP BY name where SQL would take the column of that name, not the alias."""
+        for alias, column in self.renamed.items():
+            if alias in folded and _declared(column, folded) != folded[alias]:
+                raise ParameterError(
+                    f"GROUP BY {alias} can mean the column {folded[alias]!r}, or {column!r}, which "
+                    "SELECT calls so. Give it another name."
+                )
 
     def _check_counted(self, schema: "Schema") -> None:
         if self.counted is not None and self.counted.lower() != schema.unit.lower():
@@ -199,6 +211,7 @@ def parse(statement: str) -> Statement:
         options.get("delta"),
         options.get("privacy_unit_column"),
         clauses.counted,
+        _renamed(select),
     )
 
 
@@ -448,6 +461,21 @@ def _keys(
     return keys
 
 
+def _renamed(select: "exp.Select") -> dict[str, str]:
+    """The columns that GROUP BY names by an alias, by that alias in lower case."""
+    from sqlglot import exp
+
+    group = select.args.get("group")
+    named = [] if group is None else group.expressions
+    grouped = {node.name.lower() for node in named if isinstance(node, exp.Column)}
+    aliased = (node for node in select.expressions if isinstance(node, exp.Alias))
+    return {
+        node.alias.lower(): node.this.name
+        for node in aliased
+        if isinstance(node.this, exp.Column) and node.alias.lower() in grouped
+    }
+
+
 def _referred(
     node: "exp.Expression", items: "Sequence[tuple[str, str | _Aggregate]]"
 ) -> "str | _Aggregate | None":
@@ -545,11 +573,11 @@ def _aggregate(node: "exp.Expression") -> _Aggregate:
 
 
 def _count(node: "exp.Count") -> _Aggregate:
-    """COUNT(*), or COUNT(DISTINCT person)."""
+    """COUNT(*), also as COUNT(1), or COUNT(DISTINCT person)."""
     from sqlglot import exp
 
     match node.this:
-        case exp.Star():
+        case exp.Star() | exp.Literal() if not node.expressions:
             return _Aggregate("count")
         case exp.Distinct(expressions=[exp.Column() as person]):
             return _Aggregate("people", _column(person))
@@ -567,6 +595,7 @@ def _within_group(node: "exp.WithinGroup") -> _Aggregate:
     order = node.args.get("expression")
     if (
         not isinstance(inner, exp.PercentileCont | exp.PercentileDisc)
+        or inner.args.get("expression")
         or not isinstance(order, exp.Order)
         or len(order.expressions) != 1
     ):
@@ -683,7 +712,9 @@ def _amount(node: Any) -> str:
         case exp.Neg():
             return f"(-{_amount(node.this)})"
         case exp.Literal():
-            return _quoted(node.this) if node.is_string else _number(node)
+            return _quoted(_without_zone(node.this)) if node.is_string else _number(node)
+        case exp.Boolean():
+            raise ParameterError("Expected 1 for TRUE and 0 for FALSE, such as emergency = 1.")
         case exp.Cast(this=exp.Literal() as text) if text.is_string and _is_moment(node):
             return _quoted(_moment(text.this, node))
         case exp.Column():
@@ -700,6 +731,20 @@ def _moment(text: str, cast: "exp.Cast") -> str:
     """A date or a time as it stands; DATE of a time would be its day."""
     if cast.to.is_type("date") and not DATE.fullmatch(text.strip()):
         raise ParameterError(f"Expected a date such as DATE '2024-12-31', got {_shown(cast)}.")
+    return text if cast.to.is_type("timestamptz") else _without_zone(text)
+
+
+def _without_zone(text: str) -> str:
+    """A text, unless it is a time of another zone, which SQL ignores in a TIMESTAMP.
+
+    Raises:
+        ParameterError: if it is one.
+    """
+    if ZONED.fullmatch(text.strip()):
+        raise ParameterError(
+            f"Expected a time without a zone, got {text!r}. Of columns with a zone write "
+            f"TIMESTAMPTZ {text!r}."
+        )
     return text
 
 
@@ -771,6 +816,8 @@ def _closing(words: Sequence[str], start: int) -> int:
 
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+ZONED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+\s*[+-](?!00:?00$|00$)[0-9:]+")
+"""A time with a distance from UTC."""
 NUMBER = re.compile(r"[0-9]*\.?[0-9]+(?:[eE]-?[0-9]+)?")
 KNOWN = ("epsilon", "delta", "privacy_unit_column")
 

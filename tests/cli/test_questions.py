@@ -8,7 +8,7 @@ import click
 import pytest
 
 from dampen.cli.lazy import in_options
-from dampen.cli.main import COMMANDS, group
+from dampen.cli.main import COMMANDS, group, run
 from dampen.cli.options import options_of, typed_value
 from dampen.errors import ParameterError
 from dampen.ledger import Ledger
@@ -264,6 +264,20 @@ def test_only_exact_references_to_parameters_become_options() -> None:
     )
     for path in ("groups=1/a.csv", "release=x", "my-groups=", "in_order=False", "a/groups="):
         assert in_options(path, command) == path
+
+
+@pytest.mark.parametrize("question", ["most-frequent x.csv --value g", "top-k e.txt"])
+def test_errors_name_nothing_that_cannot_be_typed(
+    question: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.csv").write_text("g\na\n")
+    (tmp_path / "e.txt").write_text("a b\nb c\n")
+    assert run([*question.split(), "--epsilon", "1"]) == 2
+    told = capsys.readouterr().err
+    assert "Expected --" in told
+    assert "Python" not in told
+    assert "public=" not in told
 
 
 REGISTERED = """

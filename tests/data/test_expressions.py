@@ -3,6 +3,7 @@
 import random
 import re
 from datetime import date, datetime
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -372,3 +373,13 @@ def test_a_value_may_be_a_formula():
     assert dampen.percentile(whole, "(left - came) * 2", p=50, **given).answer == 6
     with pytest.raises(ParameterError, match="at character 8"):
         dampen.total(stays, "left - ", **given)
+
+
+@pytest.mark.parametrize("where", ["x > 5", "x * 1 > 5"])
+def test_numbers_are_read_alike_where_a_question_wants_the_text(tmp_path: Path, where: str) -> None:
+    """By the grammar of files, not by that of Python, in which 1_0 is ten."""
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n7,a\n1_0,b\n٧,c\n nan ,d\n 8 ,e\n")
+    for kind in ("numbers", "text", "any"):
+        batches = filtered(open_table(path), where).batches({"y": "text", "x": kind})
+        assert [str(cell) for batch in batches for cell in batch["y"]] == ["a", "e"]

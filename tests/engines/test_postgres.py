@@ -115,6 +115,13 @@ def test_a_failure_after_the_charge_quotes_nothing(address: str, table: str, tmp
     assert len(ledger.history("b")) == 1
 
 
+def test_a_failure_of_weights_quotes_nothing(address: str, capfd: Any) -> None:
+    with pytest.raises(DataError) as caught:
+        dampen.count(address, by="pay", groups=[0, 1], unit="word", table="broken", epsilon=1)
+    assert caught.value.__context__ is None and caught.value.__cause__ is None
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_server_that_is_not_there_costs_nothing(address: str) -> None:
     nobody = address.replace("dampen@", "nobody:hush@")
     for wrong in ("postgresql://127.0.0.1:1/x", nobody, "postgresql://h/d?no=1"):

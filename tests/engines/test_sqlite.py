@@ -66,3 +66,48 @@ def test_a_table_that_is_gone_and_a_torn_file(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100] + b"\xff" * 5000)
     with pytest.raises(ParameterError, match="not a whole SQLite file"):
         open_table(path, table="pay")
+
+
+DATED = [
+    (0, "2020-01-01", "2020-01-01 10:00:00"),
+    (1, " 2019-05-05", "2021-01-01T00:00:00Z"),
+    (2, None, None),
+    (3, 20200101, 1577836800),
+    (4, "2020-02-31", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("where", "rows"),
+    [
+        ("d >= '2020-01-01'", [0]),
+        ("d < '2020-01-01'", [1]),
+        ("d is missing", [2, 3, 4]),
+        ("at > '2020-01-01T09:59:59'", [0, 1]),
+        ("at > '2020-06-01'", [1]),
+        ("at - d > 0", [0, 1]),
+    ],
+)
+def test_dates_in_conditions_are_text(tmp_path: Path, where: str, rows: list[int]) -> None:
+    """They were missing in every row; numbers are no dates, as in every other question."""
+    path = tmp_path / "t.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("create table t (id integer, d date, at timestamp)")
+        connection.executemany("insert into t values (?, ?, ?)", DATED)
+    opened = open_table(path, where=where)
+    kept = [int(each) for batch in opened.batches({"id": "any"}) for each in batch["id"]]
+    assert kept == rows
+
+
+def test_text_in_a_column_of_numbers_is_missing_in_every_question(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("create table t (x integer, y)")
+        connection.executemany("insert into t (x) values (?)", [(1,), ("inf",), (None,), (3.5,)])
+    [batch] = open_table(path).batches({"x": "numbers"})
+    assert batch["x"] == (1, None, None, 3.5)
+    kept = {
+        where: sum(len(each["y"]) for each in open_table(path, where=where).batches({"y": "any"}))
+        for where in ("x > 0", "x + 0 > 0", "x is missing")
+    }
+    assert kept == {"x > 0": 2, "x + 0 > 0": 2, "x is missing": 2}

@@ -134,6 +134,8 @@ def test_a_name_can_be_registered(serving) -> None:
         (b'{"value": [["diagnosis"]], "epsilon": 1}', 400),
         (b'{"value": {"diagnosis": 1}, "epsilon": 1}', 400),
         (b'{"value": "diagnosis", "epsilon": 1, "data": "/etc/passwd"}', 400),
+        (b'{"value": "diagnosis", "epsilon": 1, "epsilon": 5}', 400),
+        (b'{"value": "diagnosis", "epsilon": 1, "\\u0065psilon": 5}', 400),
         (b"\xff\xfe{}", 400),
         (b"", 400),
         (b"null", 400),

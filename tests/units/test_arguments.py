@@ -52,6 +52,25 @@ def test_a_function_answers_like_a_data_set(name):
     assert "one patient, with all their rows" in str(made)
 
 
+@pytest.mark.parametrize("name", ["count", "histogram", "keys", "most_frequent"])
+def test_in_how_many_groups_a_person_is_may_be_stated(name):
+    data = {**STAYS, "ward": ["Ash", "Birch"] * 300, "patient": [i // 2 for i in range(600)]}
+    given = {"categories": WARDS, "by": "ward", "groups": WARDS, "delta": "1e-6"}
+    wanted = {"count": ("by", "groups"), "keys": ("delta",)}.get(name, ("categories",))
+    stated = {key: given[key] for key in wanted}
+    place = () if name == "count" else ("ward",)
+    for groups in (None, 2):
+        facts = {"unit": "patient", "groups_per_unit": groups}
+        bits = [InsecureEntropy(5, allow_release=True) for _ in range(2)]
+        made = getattr(dampen, name)(data, *place, **stated, **facts, epsilon=9, entropy=bits[0])
+        named = {} if name == "count" else {"value": "ward"}
+        of_set = dampen.dataset(data, **facts)
+        told = of_set.ask(name.replace("_", "-"), **named, **stated, epsilon=9, entropy=bits[1])
+        assert made.to_json() == told.to_json()
+    with pytest.raises(dampen.ParameterError, match="need unit="):
+        getattr(dampen, name)(data, *place, **stated, groups_per_unit=2, epsilon=9)
+
+
 @pytest.mark.parametrize("name", ASKED)
 @pytest.mark.parametrize("unit", ["", "row", "edge"])
 def test_a_unit_has_a_name_of_its_own(name, unit):

@@ -71,6 +71,7 @@ class LazyGroup(click.Group):
 
 BEFORE = "("
 AFTER = ".,;:)"
+IN_PYTHON = re.compile(r" In Python, \w+=[^.]*\.(?= |$)")
 NUMBER = re.compile(r"(\w+=)'([0-9.]+(?:e-?[0-9]+)?)'")
 
 
@@ -80,13 +81,16 @@ def in_options(text: str, command: click.Command) -> str:
     A word is replaced only if it is exactly a reference to a parameter of this command: `name=`,
     `name=True` of a flag, `name='word'` of an option with choices, `name=[...]` of a list and a
     number in quotes, `name='0.5'`.
-    Everything else stays, so no path and no value can be changed.
+    Everything else stays, so no path and no value can be changed.  What can be written in Python
+    alone is left out.
 
     >>> groups = click.Option(["--groups"], metavar="A,B,...")
     >>> header = click.Option(["--header"], is_flag=True)
     >>> command = click.Command("ask", params=[groups, header])
     >>> in_options("Pass groups=, a list (header=True). Cannot read groups=1/a.csv.", command)
     'Pass --groups, a list (--header). Cannot read groups=1/a.csv.'
+    >>> in_options("Expected groups=. In Python, public='data' takes them from the data.", command)
+    'Expected --groups.'
     >>> epsilon = click.Command("ask", params=[click.Option(["--epsilon"])])
     >>> in_options("Expected epsilon=, such as epsilon='1e-3'.", epsilon)
     'Expected --epsilon, such as --epsilon 1e-3.'
@@ -95,7 +99,8 @@ def in_options(text: str, command: click.Command) -> str:
     for option in command.params:
         if isinstance(option, click.Option):
             references |= _references(option)
-    return " ".join(_replaced(word, references) for word in text.split(" "))
+    typed = IN_PYTHON.sub("", text)
+    return " ".join(_replaced(word, references) for word in typed.split(" "))
 
 
 def _references(option: click.Option) -> dict[str, str]:

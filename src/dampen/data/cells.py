@@ -18,6 +18,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from itertools import repeat
 from numbers import Number
@@ -27,7 +28,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import Lookup, as_numbers, is_arrow, is_missing, public_labels
+from dampen.data.columns import (
+    LARGEST_KEY,
+    MOST_DIGITS,
+    Lookup,
+    as_numbers,
+    is_arrow,
+    is_missing,
+    public_labels,
+)
 from dampen.data.memory import MemoryTable, StreamTable
 from dampen.data.source import (
     Batch,
@@ -647,9 +656,20 @@ def is_label(label: Any) -> bool:
         hash(label)
         if isinstance(label, bool | np.bool_) or is_missing(label):
             return False
-        return not isinstance(label, Number) or bool(label == int(label))  # type: ignore[call-overload]
+        return not isinstance(label, Number) or _whole(label) is not None
     except Exception:  # whatever an object raises that cannot be compared
         return False
+
+
+def _whole(number: Any) -> int | None:
+    """A number as the whole number that it is; None for a fraction, and beyond 3,000 digits.
+
+    A decimal of few characters may have so many that writing them out would take forever.
+    """
+    if isinstance(number, Decimal) and number.adjusted() >= MOST_DIGITS:
+        return None
+    whole = int(number)
+    return whole if whole == number and abs(whole) < LARGEST_KEY else None
 
 
 def distinct(src: Labels, dst: Labels) -> Sequence[Hashable]:
@@ -731,18 +751,24 @@ class Numbering:
         try:
             found = np.fromiter(map(self._number.get, words, repeat(NOBODY)), np.int32, len(words))
         except Exception:  # whatever a label raises that cannot be compared
-            found = np.full(len(words), NOBODY, dtype=np.int32)
+            found = np.fromiter(map(self._equal, words), np.int32, len(words))
         for i in np.flatnonzero(found < 0):
             found[i] = self._position(words[i])
         for place in self._doubtful(words):
             found[place] = NOBODY
         return found
 
+    def _equal(self, label: Any) -> int:
+        try:
+            return self._number.get(label, NOBODY)
+        except Exception:  # as above
+            return NOBODY
+
     def _doubtful(self, words: Sequence[Any]) -> list[int]:
         """The positions of True and False, which Python treats as 1 and 0."""
         if self.all_text:
             return []
-        return [i for i, word in enumerate(words) if isinstance(word, bool)]
+        return [i for i, word in enumerate(words) if isinstance(word, bool | np.bool_)]
 
     def _position(self, label: Any) -> int:
         number = self._number
@@ -752,7 +778,7 @@ class Numbering:
             return number[label]
         if isinstance(label, str):
             return number.get(int(label), NOBODY) if INTEGER.fullmatch(label) else NOBODY
-        return number.get(str(int(label)), NOBODY) if isinstance(label, Number) else NOBODY  # type: ignore[call-overload]
+        return number.get(str(_whole(label)), NOBODY) if isinstance(label, Number) else NOBODY
 
     @cached_property
     def _is_range(self) -> bool:
@@ -787,7 +813,7 @@ def _whole_number(label: Any) -> int | None:
         if isinstance(label, str):
             number = int(label) if INTEGER.fullmatch(label) else None
         else:
-            number = int(label) if isinstance(label, Number) and is_label(label) else None  # type: ignore[call-overload]
+            number = _whole(label) if isinstance(label, Number) and is_label(label) else None
     except Exception:  # whatever an object raises that cannot be compared
         return None
     return number if number is not None and -(2**63) <= number < 2**63 else None
@@ -833,12 +859,17 @@ def _objects(values: Iterable[Any]) -> Labels:
 
 def _integers(array: Labels) -> Labels:
     """Signed integers of 64 bits where they fit: numpy compares others with them as floats."""
-    if len(array) and (
-        array.max() > np.iinfo(np.int64).max or array.min() < np.iinfo(np.int64).min
-    ):
+    try:
+        if len(array) and (
+            array.max() > np.iinfo(np.int64).max or array.min() < np.iinfo(np.int64).min
+        ):
+            return array.astype(object)
+        return array.astype(np.int64)
+    except Exception:  # whatever an integer of a class of its own does
         return array.astype(object)
-    return array.astype(np.int64)
 
 
 def _is_integer(label: Any) -> bool:
-    return isinstance(label, int | np.integer) and not isinstance(label, bool)
+    """Whether it is a whole number; to numpy a span of time is one too."""
+    whole = isinstance(label, int | np.integer)
+    return whole and not isinstance(label, bool | np.timedelta64)

@@ -60,7 +60,10 @@ from dampen.data.source import (
 from dampen.errors import MISSING, OTHER, RULES, ParameterError, a_thing, did_you_mean
 
 __all__ = [
+    "CALENDAR",
     "DAY",
+    "LARGEST_KEY",
+    "MOST_DIGITS",
     "WHOLE",
     "Bound",
     "Lookup",
@@ -77,6 +80,7 @@ __all__ = [
     "clipped",
     "finite_range",
     "holds_whole",
+    "in_arrow",
     "in_own_type",
     "is_arrow",
     "is_key",
@@ -92,6 +96,7 @@ __all__ = [
     "shown_as",
     "typed",
     "with_one_zero",
+    "without_views",
 ]
 
 Measure: TypeAlias = Literal["date", "time", "duration", "truth", "decimal", "whole"]
@@ -381,7 +386,7 @@ def _of_arrow(chunk: Any) -> Any:
         return chunk.to_numpy(zero_copy_only=False)
     if pa.types.is_boolean(chunk.type) and chunk.null_count == 0:
         return chunk.to_numpy(zero_copy_only=False)
-    return chunk.to_pylist()
+    return _objects(chunk)
 
 
 def _of_numpy(chunk: Any, measure: Measure) -> FloatArray:
@@ -770,6 +775,8 @@ def _has_one_form(label: Any) -> bool:
 
 def _number_key(label: Any) -> Hashable:
     number = label.item() if isinstance(label, np.generic) else label
+    if isinstance(number, int):
+        number = int.__index__(number)  # whatever its own class says
     if isinstance(number, complex):
         # -0.0 + 0.0 is 0.0
         return number + 0.0 if number.imag else _number_key(number.real)
@@ -856,12 +863,19 @@ def typed(column: Any, kind: Kind) -> Any:
     import pyarrow as pa
 
     if kind != "text" or column.type == pa.string():
-        return column
+        return without_views(column)
     try:
         return column.cast(pa.string())
     except pa.ArrowException:  # such as a date beyond all calendars
         texts = [None if value is None else str(value) for value in _objects(column)]
         return pa.array(texts, pa.string())
+
+
+def without_views(array: Any) -> Any:
+    """An Arrow array of views of text as one of texts: Arrow cannot take rows of views."""
+    import pyarrow as pa
+
+    return array.cast(pa.large_string()) if pa.types.is_string_view(array.type) else array
 
 
 EXACT = 2**53
@@ -973,7 +987,7 @@ class Lookup:
         if chunk.dtype.kind in "buf" or (chunk.dtype.kind == "i" and not has_arrow()):
             seen, inverse = np.unique(chunk, return_inverse=True)
             return self._python_positions(seen.tolist())[inverse]
-        as_arrow = _as_arrow(chunk) if chunk.dtype.kind in "iUMm" else None
+        as_arrow = in_arrow(chunk) if chunk.dtype.kind in "iUMm" else None
         if as_arrow is None:
             return self._python_positions(_objects(chunk))
         return self._arrow_positions(as_arrow)
@@ -1015,8 +1029,11 @@ def is_arrow(chunk: Any) -> bool:
     return hasattr(chunk, "to_pylist")
 
 
-def _as_arrow(chunk: NDArray[Any]) -> Any:
-    """None for text or times that Arrow does not hold, or where it is not installed."""
+def in_arrow(chunk: NDArray[Any]) -> Any:
+    """An array of numpy as one of Arrow.
+
+    None for text or times that Arrow does not hold, and where it is not installed.
+    """
     if not has_arrow():
         return None
     import pyarrow as pa
@@ -1031,7 +1048,7 @@ def _objects(chunk: Chunk) -> list[Any]:
     """A chunk as Python objects, None where there is none for a cell."""
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind in "Mm":
         # numpy turns times with nanoseconds into bare numbers; Arrow does not.
-        as_arrow = _as_arrow(chunk)
+        as_arrow = in_arrow(chunk)
         chunk = _moments(chunk) if as_arrow is None else as_arrow
     if not is_arrow(chunk):
         return chunk.tolist() if isinstance(chunk, np.ndarray) else list(chunk)

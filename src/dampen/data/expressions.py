@@ -56,7 +56,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import as_number, as_numbers, is_arrow
+from dampen.data.columns import as_bound, as_number, as_numbers, is_arrow, parsed_numbers
 from dampen.data.source import (
     Batch,
     CellOf,
@@ -647,17 +647,20 @@ class Expression:
         return np.array(made, dtype=np.float64)
 
     def _kind(self, column: str, kind: As | None, field: Field) -> As | None:
+        place = next(each.token.place for each in _columns(self.node) if each.name == column)
+        where = f"in {self.name}={self.text!r} at character {place + 1}"
+        if field.holds == "other":
+            raise ParameterError(
+                f"Column {column!r} holds {field.type}, {where}. Choose a column of text, numbers, "
+                "truth values or dates."
+            )
         if _is_date(field):
             return "dates"
         if _is_bool(field):
             return "numbers"
         if kind is None:
-            return {"numbers": "numbers", "labels": "text", "other": "text", None: None}[
-                field.holds
-            ]
-        place = next(each.token.place for each in _columns(self.node) if each.name == column)
-        where = f"in {self.name}={self.text!r} at character {place + 1}"
-        if kind == "numbers" and field.holds in ("labels", "other"):
+            return {"numbers": "numbers", "labels": "text", None: None}[field.holds]
+        if kind == "numbers" and field.holds == "labels":
             raise ParameterError(
                 f"Column {column!r} holds {field.type}, not numbers, {where}. Compare it with "
                 "text, such as 'A'."
@@ -732,7 +735,8 @@ class _Cells:
         if isinstance(node, Text):  # compared with dates
             return np.float64(_day(node.value))
         if isinstance(node, Column):
-            return self._column(node.name, as_floats)
+            dated = self.kinds[node.name] == "dates"
+            return self._column(node.name, as_days if dated else as_floats)
         assert isinstance(node, Operation)
         left = self.number(node.left)
         right = self.number(node.right)
@@ -851,6 +855,16 @@ def as_floats(chunk: Chunk) -> FloatArray:
     return np.fromiter(map(_float, chunk), dtype=np.float64, count=len(chunk))
 
 
+def as_days(chunk: Chunk) -> FloatArray:
+    """A chunk of a column that is declared as dates, in days since 1970.
+
+    SQLite holds dates as text in ISO 8601; what else there is among Python's objects is missing.
+    """
+    if is_arrow(chunk) or (isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O"):
+        return as_floats(chunk)
+    return np.fromiter(map(_day_of, chunk), dtype=np.float64, count=len(chunk))
+
+
 def as_texts(chunk: Chunk) -> Any:
     """A chunk as text, of Arrow or in a list; None where a cell is missing or not text."""
     if not is_arrow(chunk):
@@ -879,7 +893,7 @@ def _arrow_floats(chunk: Any) -> FloatArray:
         span = chunk.cast(pa.duration("us"), safe=False)
         return _arrow_floats(span.cast(pa.int64())) / DAY
     if kinds.is_string(chunk.type) or kinds.is_large_string(chunk.type):
-        return np.array([_parsed(each) for each in chunk.to_pylist()], dtype=np.float64)
+        return parsed_numbers(chunk)
     return as_numbers(chunk.cast(pa.int8()) if kinds.is_boolean(chunk.type) else chunk)
 
 
@@ -903,10 +917,13 @@ def _float(cell: Any) -> float:
         return np.nan
 
 
-def _parsed(cell: str | None) -> float:
+def _day_of(cell: Any) -> float:
     try:
-        return np.nan if cell is None else float(cell)
-    except ValueError:
+        moment = as_bound(cell) if isinstance(cell, str) else cell
+        if isinstance(moment, date):
+            return _days(moment)
+        return float(moment) if moment is not cell else np.nan
+    except Exception:  # a date that there is none, or whatever an object does
         return np.nan
 
 

@@ -14,7 +14,7 @@ from weakref import WeakSet
 import numpy as np
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import joined_numbers
+from dampen.data.columns import CALENDAR, DAY, joined_numbers, without_views
 from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted, has_arrow
 from dampen.errors import ParameterError, raise_alone
 
@@ -36,6 +36,9 @@ __all__ = [
 
 BATCH = 1 << 17
 """Rows that are encoded at a time: what they are turned into stays in the cache."""
+
+WIDEST = 8
+"""Bytes of a float; wider ones would be objects among Python's numbers."""
 
 Holds: TypeAlias = Literal["numbers", "labels", "other"]
 
@@ -153,7 +156,7 @@ def as_chunk(column: Any) -> Chunk:
     if isinstance(column, np.ma.MaskedArray):
         return _of_masked(column)
     if isinstance(column, np.ndarray):
-        return column if column.dtype.isnative else column.astype(column.dtype.newbyteorder("="))
+        return _of_numpy(column)
     if isinstance(column, list | tuple):
         return column
     kind = type(column)  # an object may show its labels as attributes; its class does not
@@ -162,6 +165,17 @@ def as_chunk(column: Any) -> Chunk:
     if hasattr(kind, "to_numpy") and not _is_plain(column.dtype):  # pandas' own types
         return _of_own_type(column)
     return as_chunk(np.asarray(column)) if hasattr(kind, "__array__") else list(column)
+
+
+def _of_numpy(column: Any) -> Chunk:
+    if column.dtype.kind == "T":  # text, and missing cells as its own type says
+        kind = np.dtype(object)
+    elif column.dtype.kind == "f" and column.dtype.itemsize > WIDEST:
+        kind = np.dtype(np.float64)
+    else:
+        kind = column.dtype.newbyteorder("=")
+    held: Chunk = column.astype(kind, copy=False)
+    return held
 
 
 def _of_masked(column: Any) -> Chunk:
@@ -175,8 +189,8 @@ def _of_masked(column: Any) -> Chunk:
 
 def _of_own_type(column: Any) -> Chunk:
     """A column of a type of pandas' own; as objects where Arrow has no type for its values."""
-    if _has_mixed_categories(column.dtype):
-        return np.asarray(column, dtype=object)
+    if hasattr(column.dtype, "categories") and not (has_arrow() and _have_a_type(column.dtype)):
+        return _of_categories(column)
     if not has_arrow():
         moments = isinstance(column.dtype, np.dtype) and column.dtype.kind in "Mm"
         return np.asarray(column, dtype=None if moments else object)
@@ -189,27 +203,46 @@ def _of_own_type(column: Any) -> Chunk:
     return held
 
 
-def _has_mixed_categories(dtype: Any) -> bool:
-    """Whether categories are objects, other than texts, for which Arrow would look for one type.
+def _have_a_type(dtype: Any) -> bool:
+    """Whether categories are no objects, for which Arrow would look for one type.
 
-    It would make bytes of all texts for the bytes of one row.
+    Texts alone would be a column of text, and objects beside one row of numbers: numbers that are
+    written as text would be read because of that row.
     """
-    categories = getattr(dtype, "categories", None)
-    if categories is None or categories.dtype != object:
-        return False
-    return not all(isinstance(each, str) for each in categories)
+    return bool(dtype.categories.dtype != object)
+
+
+def _of_categories(column: Any) -> Chunk:
+    """The category of every row; pandas would make floats of numbers beside a missing one."""
+    held = getattr(column, "array", column)
+    words = np.empty(len(held.categories) + 1, dtype=object)
+    words[:-1] = np.asarray(held.categories, dtype=object)
+    chunk: Chunk = words[held.codes]
+    return chunk
 
 
 def _of_polars_column(column: Any) -> Chunk:
     if has_arrow():
         return _whole(column.to_arrow())
-    # Python's times have no nanoseconds, of which polars would drop the last digits.
-    fine = getattr(column.dtype, "time_unit", None) == "ns"
     whole = column.dtype.is_numeric() and not column.dtype.is_decimal() and not column.null_count()
-    if whole or (fine and not getattr(column.dtype, "time_zone", None)):
+    # Python's times have no nanoseconds, and end where those of polars go on.
+    moment = column.dtype.is_temporal() and str(column.dtype) != "Time"
+    zoned = getattr(column.dtype, "time_zone", None) is not None
+    if whole or (moment and not zoned):
         return as_chunk(column.to_numpy())
-    values: Chunk = column.to_list()
+    values: Chunk = (_of_calendar(column) if zoned else column).to_list()
     return values
+
+
+def _of_calendar(column: Any) -> Any:
+    """Times with a zone, null where Python has none; polars would end the process there."""
+    seconds = column.to_physical() // TICKS[column.dtype.time_unit]
+    return column.zip_with(seconds.is_between(*WITHIN_CALENDAR), column.clear(len(column)))
+
+
+TICKS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+WITHIN_CALENDAR = (CALENDAR[0] + DAY, CALENDAR[1] - DAY)
+"""Seconds from 1970 on that are within the calendar of Python in every zone."""
 
 
 def arrow_field(field: Any) -> Field:
@@ -234,9 +267,9 @@ def _whole(array: Any) -> Any:
     import pyarrow as pa
 
     if not hasattr(array, "chunks"):
-        return array
+        return without_views(array)
     chunks = array.unify_dictionaries().chunks
-    return pa.concat_arrays(chunks) if chunks else pa.array([], array.type)
+    return without_views(pa.concat_arrays(chunks) if chunks else pa.array([], array.type))
 
 
 def _is_plain(dtype: Any) -> bool:
@@ -284,7 +317,7 @@ def _of_arrow_reader(reader: Any) -> StreamTable:
 
     def stream(names: Sequence[str]) -> Iterator[Batch]:
         _READ.add(reader)
-        return ({name: batch.column(name) for name in names} for batch in reader)
+        return ({name: _whole(batch.column(name)) for name in names} for batch in reader)
 
     return StreamTable([arrow_field(field) for field in reader.schema], stream)
 
@@ -330,9 +363,20 @@ def _holds(dtype: Any) -> Holds | None:
         return _holds(dtype.categories.dtype)
     if dtype.kind in "iuf":
         return "numbers"
+    if dtype.kind in "Mm" and _has_no_length(dtype):
+        return "other"
     if dtype.kind in "bMmUTS" or str(dtype) in ("str", "string"):
         return "labels"
     return None if str(dtype) == "object" else "other"
+
+
+def _has_no_length(dtype: Any) -> bool:
+    """Whether times or spans have no length in seconds, such as months, or are in attoseconds.
+
+    Neither numpy nor Arrow compares those with seconds.
+    """
+    unit = np.datetime_data(dtype)[0] if isinstance(dtype, np.dtype) else "ns"
+    return unit in ("as", "generic") or (dtype.kind == "m" and unit in ("Y", "M"))
 
 
 def offers(library: str, *names: str) -> Callable[[Any], bool]:

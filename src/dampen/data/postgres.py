@@ -115,8 +115,7 @@ class PostgresTable:
                 return asked_weights(
                     query, table, quoted, size, lambda text: connection.execute(text.encode())
                 )
-        except Exception as e:
-            print("DEBUG", repr(e)[:700])
+        except Exception:
             raise_alone(failed(self.title))
 
     def filtered(self, condition: Expression, /) -> "PostgresTable | None":

@@ -226,6 +226,10 @@ MOST_KEYS = 1 << 15
 """Different keys of rows that are written into a query, with the cell of each."""
 
 
+REPLACED = "\ufffd"
+"""In the place of bytes that are not UTF-8."""
+
+
 @dataclass(frozen=True)
 class UnitQuery:
     """The weights of persons in every cell, in two queries.
@@ -280,8 +284,10 @@ class UnitQuery:
             values = [each.to_pylist() if is_arrow(each) else list(each) for each in columns]
             for i in np.flatnonzero(inside).tolist():
                 key = tuple(column[i] for column in values)
-                if any(each is None for each in key):
-                    return None  # a missing label that is a cell of its own
+                if any(each is None or REPLACED in str(each) for each in key):
+                    # A missing label that is a cell of its own, or text that could not be decoded:
+                    # several texts read alike then, and equal none of the engine's.
+                    return None
                 found.append((*key, int(cells[i])))
         return found
 

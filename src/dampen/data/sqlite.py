@@ -49,9 +49,10 @@ class SqliteTable:
             with closing(_connected(self.path)) as connection:
                 asked = f"select {columns} from {quoted(self.name)} where {self.where}"
                 cursor = connection.execute(asked)
+                numbers = {each.name for each in self.fields if each.holds == "numbers"}
                 while rows := cursor.fetchmany(BATCH):
                     yield {
-                        name: _as_kind(column, kind)
+                        name: _as_kind(column, kind, numbers=name in numbers)
                         for (name, kind), column in zip(
                             wanted.items(), zip(*rows, strict=True), strict=True
                         )
@@ -151,7 +152,10 @@ def _holds(kind: str) -> Literal["numbers", "labels", "other"] | None:
     return "labels" if any(word in kind for word in ("CHAR", "CLOB", "TEXT")) else None
 
 
-def _as_kind(column: tuple[Any, ...], kind: Kind) -> tuple[Any, ...]:
+def _as_kind(column: tuple[Any, ...], kind: Kind, *, numbers: bool) -> tuple[Any, ...]:
+    """Cells as they are wanted; text in a column that declares numbers is none."""
+    if kind == "numbers" and numbers and any(isinstance(cell, str) for cell in column):
+        return tuple(None if isinstance(cell, str) else cell for cell in column)
     return tuple(map(_as_text, column)) if kind == "text" else column
 
 

@@ -63,6 +63,7 @@ from dampen.data.columns import (
     is_key,
     missing_in,
     public_order,
+    with_one_zero,
 )
 from dampen.data.source import (
     Batch,
@@ -660,10 +661,24 @@ class _Ids:
         return np.unique(ids, return_inverse=True)[1]
 
     def _python_codes(self) -> IntArray:
-        """Codes of ids of several types, by Python's own equality."""
-        known: dict[Any, int] = {}
+        """Codes of ids of several types: of keys by their equality, of objects within a class.
+
+        An object may equal whatever it likes, or raise an error: it has no say in who others are.
+        """
+        known: dict[type, dict[Any, int]] = {}
+        codes: list[int] = []
         ids = as_labels(self.chunks)
-        return np.array([known.setdefault(each, len(known)) for each in ids], dtype=np.int64)
+        new = 0
+        for label, key in zip(ids, as_keys(ids), strict=True):
+            plain = is_key(key)
+            alike = known.setdefault(object if plain else type(label), {})
+            try:
+                code = alike.setdefault(key if plain else label, new)
+            except Exception:  # whatever an object does when it is compared
+                code = new
+            codes.append(code)
+            new += code == new
+        return np.array(codes, dtype=np.int64)
 
 
 def without_id(chunk: Chunk) -> NDArray[np.bool_]:
@@ -673,15 +688,20 @@ def without_id(chunk: Chunk) -> NDArray[np.bool_]:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        plain = _plain(chunk)
+        plain = with_one_zero(chunk)
         if pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type):
             empty = pc.equal(pc.utf8_length(plain), 0).fill_null(True)
             return missing | empty.to_numpy(zero_copy_only=False)
         return missing
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
         return missing | (chunk == "") if chunk.dtype.kind == "U" else missing
-    nobody = (each == "" if isinstance(each, str) else not _is_hashable(each) for each in chunk)
+    nobody = (_is_empty(each) or not _is_hashable(each) for each in chunk)
     return missing | np.fromiter(nobody, dtype=np.bool_, count=len(chunk))
+
+
+def _is_empty(cell: Any) -> bool:
+    """Whether it is an empty text, whatever its own class says."""
+    return isinstance(cell, str) and str.__len__(cell) == 0
 
 
 def _part_of(chunk: Chunk, parts: int) -> IntArray:
@@ -717,20 +737,13 @@ def _alike(chunk: Chunk) -> Any:
     import pyarrow as pa
 
     if is_arrow(chunk):
-        return _plain(chunk)
+        return with_one_zero(chunk)
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
-        return pa.array(chunk)
+        return with_one_zero(pa.array(chunk))
     kinds = set(map(type, chunk))
     if kinds not in ({str}, {int}):
         raise TypeError
     return pa.array(chunk, type=pa.string() if kinds == {str} else pa.int64())
-
-
-def _plain(array: Any) -> Any:
-    """An Arrow array without a dictionary."""
-    import pyarrow as pa
-
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def _is_hashable(value: Any) -> bool:

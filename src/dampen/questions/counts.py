@@ -609,6 +609,7 @@ def count(
     weigh: str | None = None,
     unit: Any = None,
     rows_per_unit: int = 1,
+    groups_per_unit: int | None = None,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     header: bool = False,
@@ -640,6 +641,7 @@ def count(
         unit: the column that names the person a row belongs to, or its name: ε then protects a
             person with all their rows (see `dampen.data.units`).
         rows_per_unit: how many rows of a person count in full.
+        groups_per_unit: in how many groups or categories a person counts in full; one if left out.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         header: says that the first line of a text file surely holds the names of its columns.
@@ -677,7 +679,7 @@ def count(
         rho=rho,
         budget=budget,
         entropy=entropy,
-        schema=persons(names, rows_per_unit),
+        schema=persons(names, rows_per_unit, groups_per_unit),
     )
 
 
@@ -697,6 +699,7 @@ def histogram(
     weigh: str | None = None,
     unit: Any = None,
     rows_per_unit: int = 1,
+    groups_per_unit: int | None = None,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     header: bool = False,
@@ -733,6 +736,7 @@ def histogram(
         unit: the column that names the person a row belongs to, or its name: ε then protects a
             person with all their rows (see `dampen.data.units`).
         rows_per_unit: how many rows of a person count in full.
+        groups_per_unit: in how many groups or categories a person counts in full; one if left out.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         header: says that the first line of a text file surely holds the names of its columns.
@@ -774,5 +778,5 @@ def histogram(
         rho=rho,
         budget=budget,
         entropy=entropy,
-        schema=persons(names, rows_per_unit),
+        schema=persons(names, rows_per_unit, groups_per_unit),
     )

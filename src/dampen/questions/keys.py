@@ -36,6 +36,7 @@ from dampen.data.cells import ANY_GROUP, LARGEST_TABLE
 from dampen.data.columns import (
     as_keys,
     as_labels,
+    in_arrow,
     is_arrow,
     is_key,
     public_order,
@@ -731,12 +732,10 @@ def _as_arrow(chunk: Chunk) -> Any:
     """The chunk as an Arrow array where that keeps its values, else None."""
     if not has_arrow():
         return None
-    import pyarrow as pa
-
     if is_arrow(chunk):
         return with_one_zero(chunk)
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind in "iuUMmb":
-        return pa.array(chunk)
+        return in_arrow(chunk)
     return None
 
 
@@ -798,6 +797,7 @@ def keys(
     weigh: str | None = None,
     unit: Any = None,
     rows_per_unit: int = 1,
+    groups_per_unit: int | None = None,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -825,6 +825,7 @@ def keys(
         unit: the column that names the person a row belongs to, or its name: ε then protects a
             person with all their rows (see `dampen.data.units`).
         rows_per_unit: how many rows of a person count in full.
+        groups_per_unit: a hint, how many of the values a person usually has.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε and δ; None charges nothing.
@@ -854,7 +855,7 @@ def keys(
         rho=rho,
         budget=budget,
         entropy=entropy,
-        schema=persons(names, rows_per_unit),
+        schema=persons(names, rows_per_unit, groups_per_unit),
     )
 
 

@@ -13,6 +13,7 @@ possible, and whether the answer would be chance.  All sentences about accuracy 
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -588,7 +589,7 @@ def by_noise(
 
     Args:
         noise: how large the noise of all of them is at most, in nine of ten runs.
-        unit: of the noise, in the plural.
+        unit: of the noise, in the plural; "units" of a column, which have no name, are left out.
         numbers: how many are released.
         epsilon: of all of them.
         most: the largest possible number, where it is public.
@@ -599,6 +600,7 @@ def by_noise(
     True
     """
     told = counted(rounded_up(noise), unit) if noise >= 1 or not noise else f"{noise:.2g} {unit}"
+    told = told.removesuffix(" units").removesuffix(" unit") if unit == "units" else told
     if most is not None and noise >= max(most, 1):
         sentence = (
             f"ε = {_shown(epsilon)} is too small for this question: the noise is up to "
@@ -640,8 +642,19 @@ def in_unit(told: Accuracy, unit: str) -> Accuracy:
     """
     if told.unit != "units":
         return told
-    sentence = told.sentence.replace(" units", f" {unit}")
+    named = NOISE.sub(lambda found: f"{found[1]} {_counted(found[2], unit)}", told.sentence)
+    sentence = named.replace(" units", f" {unit}")
     return replace(told, unit=unit, sentence=sentence.replace(" 1 unit", f" 1 {unit[:-1]}"))
+
+
+NOISE = re.compile(
+    r"(is off by at most|the noise is up to) ([0-9,]*(?:[0-9]|\.[0-9])+(?:e-?[0-9]+)?)"
+)
+"""What `by_noise` writes before a number, and the number."""
+
+
+def _counted(number: str, unit: str) -> str:
+    return f"{number} {unit[:-1] if number == '1' else unit}"
 
 
 def _larger_epsilon(epsilon: Fraction, needed: float, most: float) -> str:

@@ -23,6 +23,7 @@ import sys
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
@@ -159,6 +160,8 @@ class Middleware:
         body = await _body(receive)
         if _depth(body) > DEEPEST:
             raise Refusal(400, f"Expected JSON of at most {DEEPEST} levels.")
+        if _repeats_a_name(body):
+            raise Refusal(400, "Expected every name once in an object of JSON.")
         await self.app(scope, _replayed(body, receive), send)
 
     def _tell(self, scope: Scope, status: int) -> None:
@@ -243,6 +246,18 @@ def _depth(body: bytes) -> int:
         elif byte in b"]}":
             depth -= 1
     return deepest
+
+
+def _repeats_a_name(body: bytes) -> bool:
+    """Whether a name occurs twice in an object: one reader takes the first, another the last."""
+    repeated = list[bool]()
+
+    def names(pairs: list[tuple[str, Any]]) -> None:
+        repeated.append(len({name for name, _ in pairs}) < len(pairs))
+
+    with suppress(ValueError, RecursionError):  # its reader will report it
+        json.loads(body, object_pairs_hook=names)
+    return any(repeated)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
