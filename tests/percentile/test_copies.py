@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ VALUES = (-20.0, -0.3, 0.0, 1.25, 40.0, math.nan)
 RECORDS = [1.25, 3.0, 3.0, 0.2, 7.5, 8.0, -4.0]
 
 
+@cache
 def candidates_of(candidates):
     """Every candidate with its weight."""
     low, high = candidates.ends
@@ -39,14 +41,21 @@ def codes_of(draw, values):
 
 def by_definition(draw, values, epsilon, *, none=False):
     """P of every candidate, from the scores of all of them; of "too few rows" at the end."""
-    codes = codes_of(draw, values)
-    q = draw.share
-    target = q * len(codes)
-    scores = []
-    for code, mass in candidates_of(draw.candidates):
-        less, at_most = int((codes < code).sum()), int((codes <= code).sum())
+    codes = np.sort(codes_of(draw, values))
+    target = draw.share * len(codes)
+
+    @cache
+    def score(less, at_most):
         u = -max(0, less - target, target - at_most)
-        scores.append(float(epsilon * u / (2 * draw.span)) + math.log(mass))
+        return float(epsilon * u / (2 * draw.span))
+
+    candidates = candidates_of(draw.candidates)
+    each = [code for code, _ in candidates]
+    less, at_most = (np.searchsorted(codes, each, side).tolist() for side in ("left", "right"))
+    scores = [
+        score(*ranks) + math.log(mass)
+        for *ranks, (_, mass) in zip(less, at_most, candidates, strict=True)
+    ]
     if none:
         u = draw.none_utility(len(codes), epsilon)
         scores.append(float(draw.scale(epsilon)) * u + math.log(draw.candidates.total))
