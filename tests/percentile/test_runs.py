@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ CUT = Decimals(digits=2, exponents=(-1, 1), lower=0, upper=12, step="0.5")
 VALUES = (-20.0, -0.3, 0.0, 1.25, 40.0, math.nan)
 
 
+@cache
 def candidates_of(decimals):
     """Every candidate with its weight."""
     low, high = decimals.ends
@@ -32,14 +34,20 @@ def candidates_of(decimals):
 
 def brute_force(draw, values, epsilon):
     """P of every candidate by definition, from the ranks of rounded values."""
-    codes = draw.candidates.codes(np.array([v for v in values if not math.isnan(v)]))
-    q = draw.share
-    target = q * len(codes)
-    weights = []
-    for code, mass in candidates_of(draw.candidates):
-        less, at_most = int((codes < code).sum()), int((codes <= code).sum())
+    codes = np.sort(draw.candidates.codes(np.array([v for v in values if not math.isnan(v)])))
+    target = draw.share * len(codes)
+
+    @cache
+    def factor(less, at_most):
         u = -max(0, less - target, target - at_most)
-        weights.append(mass * math.exp(float(epsilon * u / (2 * draw.span))))
+        return math.exp(float(epsilon * u / (2 * draw.span)))
+
+    candidates = candidates_of(draw.candidates)
+    each = [code for code, _ in candidates]
+    less, at_most = (np.searchsorted(codes, each, side).tolist() for side in ("left", "right"))
+    weights = [
+        mass * factor(*ranks) for *ranks, (_, mass) in zip(less, at_most, candidates, strict=True)
+    ]
     return np.array(weights) / sum(weights)
 
 
