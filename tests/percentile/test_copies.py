@@ -151,7 +151,7 @@ def test_draws_follow_the_law(candidates, neighbours):
     draw = RankDraw(40, candidates, neighbours, PF)
     column = Column.of(codes_of(draw, RECORDS))
     entropy = SystemEntropy()
-    drawn = draw_many(lambda: draw.draw(column, Fraction(2), entropy), 5_000)
+    drawn = draw_many(lambda: draw.draw(column, Fraction(2), entropy), 2_600)
     codes = [code for code, _ in candidates_of(candidates)]
     right, wrong = (by_definition(draw, RECORDS, e) for e in (Fraction(2), Fraction(26, 10)))
     assert_draws_follow(counts_of(drawn, codes), right, wrong)
@@ -161,7 +161,7 @@ def test_draws_of_too_few_rows_follow_the_law():
     draw = RankDraw(40, TINY, ROWS, PF)
     column = Column.of(codes_of(draw, RECORDS * 2))
     entropy = SystemEntropy()
-    drawn = draw_many(lambda: draw.draw_or_none(column, Fraction(4), entropy), 3_000)
+    drawn = draw_many(lambda: draw.draw_or_none(column, Fraction(4), entropy), 1_000)
     codes = [*(code for code, _ in candidates_of(TINY)), None]
     right, wrong = (
         by_definition(draw, RECORDS * 2, e, none=True) for e in (Fraction(4), Fraction(52, 10))
@@ -176,7 +176,7 @@ def test_the_best_of_copies_follows_its_law(bits):
     copies = np.array([1, 2, 10, 10**12, 3])
     entropy = InsecureEntropy(5)
     drawn = draw_many(
-        lambda: best_of_copies(values, weights, copies, Fraction(1, 2), entropy, bits=bits), 12_000
+        lambda: best_of_copies(values, weights, copies, Fraction(1, 2), entropy, bits=bits), 3_000
     )
 
     def law(scale):

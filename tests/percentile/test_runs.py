@@ -140,7 +140,7 @@ def test_draws_follow_the_law(decimals, neighbours):
     values = [1.25, 3.0, 3.0, 0.2, 7.5, 8.0, -4.0]
     column = column_of(draw, values)
     entropy = SystemEntropy()
-    drawn = draw_many(lambda: draw.draw(column, Fraction(2), entropy), 5_000)
+    drawn = draw_many(lambda: draw.draw(column, Fraction(2), entropy), 2_600)
     codes = [code for code, _ in candidates_of(decimals)]
     right, wrong = (brute_force(draw, values, e) for e in (Fraction(2), Fraction(26, 10)))
     assert_draws_follow(counts_of(drawn, codes), right, wrong)
@@ -191,7 +191,7 @@ def test_draws_of_too_few_rows_follow_the_law():
     values = [1.25, 3.0, 3.0, 0.2, 7.5, 8.0, -4.0] * 2
     column = column_of(draw, values)
     entropy = SystemEntropy()
-    drawn = draw_many(lambda: draw.draw_or_none(column, Fraction(4), entropy), 3_000)
+    drawn = draw_many(lambda: draw.draw_or_none(column, Fraction(4), entropy), 1_000)
     codes = [*(code for code, _ in candidates_of(TINY)), None]
     right, wrong = (with_none(draw, values, e) for e in (Fraction(4), Fraction(52, 10)))
     assert_draws_follow(counts_of(drawn, codes), right, wrong)
