@@ -13,6 +13,11 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 
+# Before numpy is imported, for workers and the processes that tests start as well: each worker has
+# a core of its own, and threads of linear algebra that wait for the core of another one turn idly.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 

@@ -28,7 +28,8 @@ def main() -> None:
     parser.add_argument("--k", type=int, default=20)
     arguments = parser.parse_args()
     graph = graph_of(Path(os.environ["DAMPEN_DATA"]) / "graphs" / f"{arguments.graph}.npz")
-    selection = InfluentialNode(nodes=graph.nodes).with_cap_degree(10).selection(graph)
+    problem = InfluentialNode(nodes=graph.nodes, cap_degree=10 * (len(graph.nodes) - 1))
+    selection = problem.selection(graph)
     rng = np.random.default_rng(0)
     k = arguments.k
     entropy = SystemEntropy()

@@ -88,10 +88,10 @@ def probabilities(count, scale, outcomes):
 
 
 def test_fits_follow_the_law():
-    """4,000 fits, each cell against its law; an ε that is 30 % off would be rejected."""
+    """2,000 fits, each cell against its law; an ε that is 30 % off would be rejected."""
     X, y = [[0, "a"], [0, "b"], [1, "b"]], ["no", "no", "yes"]
     model = NaiveBayesClassifier("4", domains=[2, ["a", "b"]], classes=["no", "yes"])
-    draws = np.stack([model.fit(X, y).tables_.counts for _ in range(4000)])
+    draws = np.stack([model.fit(X, y).tables_.counts for _ in range(2000)])
     truth = np.array([[2, 0], [0, 1], [1, 0], [1, 1]])
     outcomes = np.arange(-12, 13)
     for cell, count in np.ndenumerate(truth):
@@ -100,7 +100,7 @@ def test_fits_follow_the_law():
         assert_draws_follow(seen, right, wrong)
     noise = draws - truth
     together = np.corrcoef(noise.reshape(len(noise), -1).T)
-    assert np.abs(together - np.eye(8)).max() < 0.1  # 6.3 standard deviations
+    assert np.abs(together - np.eye(8)).max() < 0.14  # 6.3 standard deviations
 
 
 def test_the_stated_noise_follows_the_law() -> None:

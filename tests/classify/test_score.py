@@ -125,7 +125,7 @@ def plan_of(epsilon, tables):
 
 
 def test_fits_follow_the_law(few_bins, monkeypatch):
-    """3,000 trees against the law of their splits, given the score by tables with next to no noise;
+    """1,000 trees against the law of their splits, given the score by tables with next to no noise;
     an ε that is 30 % off would be rejected.
     """
     rng = np.random.default_rng(4)
@@ -141,7 +141,7 @@ def test_fits_follow_the_law(few_bins, monkeypatch):
     monkeypatch.setattr(growing, "_draw", draw)
     plan = plan_of("0.3", 10**6)
     codes, classes = np.array([r[:-1] for r in rows]), np.array([r[-1] for r in rows])
-    for _ in range(3000):
+    for _ in range(1000):
         picked.append([])
         tables, _tree = tables_and_tree(plan, DOMAINS, Rows(codes, classes, 2), SystemEntropy())
         assert tables.counts.tolist() == counts_in(rows).tolist()

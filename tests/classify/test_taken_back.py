@@ -225,7 +225,7 @@ def test_twins_are_found():
 
 
 def test_fits_follow_the_law(monkeypatch):
-    """2,000 trees against the law of what is taken back; an ε 30 % off would be rejected."""
+    """700 trees against the law of what is taken back; an ε 30 % off would be rejected."""
     rng = np.random.default_rng(4)
     rows = [(a, b, int(b or rng.random() < 0.3)) for a, b in rng.integers(0, 2, (16, 2))]
     rows = [tuple(map(int, r)) for r in rows]
@@ -240,7 +240,7 @@ def test_fits_follow_the_law(monkeypatch):
     monkeypatch.setattr(growing, "_draw", draw)
     monkeypatch.setattr(Selections, "choose", lambda *_: 0)  # the split by the first column
     plan = plan_of("0.4")
-    for _ in range(2000):
+    for _ in range(700):
         picked.append([])
         growing.grow_in_stages(plan, CANDIDATES, rows_of(rows), entropy=SystemEntropy())
     keys = [("end", s) for s in range(1 + len(CANDIDATES))] + ["kept"]

@@ -38,6 +38,8 @@ def start(master: str, **settings: str) -> Any:
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.codegen.wholeStage": "false",
         "spark.driver.memory": "1g",
+        # Tests end before code that is compiled better, or garbage collected aside, pays for it.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
     }

@@ -136,7 +136,7 @@ def test_draws_follow_the_stated_law():
     given = {"by": "g", "groups": ["a", "b"], "threshold": 2, "lower": 0, "upper": 3, "step": 1}
     drawn = [
         tuple(dampen.groups_above(table, "v", **given, epsilon=EPSILON, entropy=entropy).answer)
-        for _ in range(6000)
+        for _ in range(4000)
     ]
     outcomes = [(), ("a",), ("b",), ("a", "b")]
 

@@ -12,12 +12,9 @@ from dampen.errors import ParameterError
 from dampen.questions.percentile.unbounded import FLIP_SHARES, SHARES, YEARS, Decimals
 
 
-def digits_of(number, exponent):
-    """How many significant digits a positive number of that decade has."""
-    j = 1
-    while (number / Fraction(10) ** (exponent - j + 1)).denominator != 1:
-        j += 1
-    return j
+def digits_of(mantissa):
+    """How many significant digits a positive number with these digits has."""
+    return len(str(mantissa).rstrip("0"))
 
 
 @cache
@@ -28,12 +25,16 @@ def unbounded(digits, low, high, peak):
     weights = {Fraction(0): Fraction(1)}
     for e in range(low, high + 1):
         unit = Fraction(10) ** (e - digits + 1)
-        numbers = [m * unit for m in range(10 ** (digits - 1), 10**digits)]
+        mantissas = range(10 ** (digits - 1), 10**digits)
         away = max(-e, e - 4, 0)
-        by_digits = [digits_of(number, e) for number in numbers]
-        as_many = Counter(by_digits)
-        for number, j in zip(numbers, by_digits, strict=True):
-            weight = Fraction(shares[j - 1], 2**away * sum(shares) * as_many[j])
+        by_digits = [digits_of(mantissa) for mantissa in mantissas]
+        usual = {
+            j: Fraction(shares[j - 1], 2**away * sum(shares) * many)
+            for j, many in Counter(by_digits).items()
+        }
+        for mantissa, j in zip(mantissas, by_digits, strict=True):
+            number = mantissa * unit
+            weight = usual[j]
             if years and 1900 <= number <= 2099 and number.denominator == 1:
                 weight += Fraction(years, sum(shares) * 200)
             weights |= {number: weight, -number: weight}
@@ -122,9 +123,12 @@ def test_masses_are_the_prior_weights_of_the_candidates(decimals):
 
 @pytest.mark.parametrize("decimals", SMALL[::5], ids=repr)
 def test_a_place_in_the_mass_names_its_candidate(decimals):
+    """Of every candidate; of thousands every seventh, with all numbers of digits and both signs."""
     start = 0
-    for number, mass in enumerated(decimals).items():
-        for place in {start, start + mass - 1}:
+    found = enumerated(decimals)
+    step = 1 if len(found) < 2000 else 7
+    for i, (number, mass) in enumerate(found.items()):
+        for place in {start, start + mass - 1} if i % step == 0 else ():
             assert Fraction(str(decimals.value(decimals.code_at(place)))) == number
         start += mass
 

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ CUT = Decimals(digits=2, exponents=(-1, 1), lower=0, upper=12, step="0.5")
 VALUES = (-20.0, -0.3, 0.0, 1.25, 40.0, math.nan)
 
 
+@cache
 def candidates_of(decimals):
     """Every candidate with its weight."""
     low, high = decimals.ends
@@ -32,14 +34,20 @@ def candidates_of(decimals):
 
 def brute_force(draw, values, epsilon):
     """P of every candidate by definition, from the ranks of rounded values."""
-    codes = draw.candidates.codes(np.array([v for v in values if not math.isnan(v)]))
-    q = draw.share
-    target = q * len(codes)
-    weights = []
-    for code, mass in candidates_of(draw.candidates):
-        less, at_most = int((codes < code).sum()), int((codes <= code).sum())
+    codes = np.sort(draw.candidates.codes(np.array([v for v in values if not math.isnan(v)])))
+    target = draw.share * len(codes)
+
+    @cache
+    def factor(less, at_most):
         u = -max(0, less - target, target - at_most)
-        weights.append(mass * math.exp(float(epsilon * u / (2 * draw.span))))
+        return math.exp(float(epsilon * u / (2 * draw.span)))
+
+    candidates = candidates_of(draw.candidates)
+    each = [code for code, _ in candidates]
+    less, at_most = (np.searchsorted(codes, each, side).tolist() for side in ("left", "right"))
+    weights = [
+        mass * factor(*ranks) for *ranks, (_, mass) in zip(less, at_most, candidates, strict=True)
+    ]
     return np.array(weights) / sum(weights)
 
 
@@ -132,7 +140,7 @@ def test_draws_follow_the_law(decimals, neighbours):
     values = [1.25, 3.0, 3.0, 0.2, 7.5, 8.0, -4.0]
     column = column_of(draw, values)
     entropy = SystemEntropy()
-    drawn = draw_many(lambda: draw.draw(column, Fraction(2), entropy), 5_000)
+    drawn = draw_many(lambda: draw.draw(column, Fraction(2), entropy), 2_600)
     codes = [code for code, _ in candidates_of(decimals)]
     right, wrong = (brute_force(draw, values, e) for e in (Fraction(2), Fraction(26, 10)))
     assert_draws_follow(counts_of(drawn, codes), right, wrong)
@@ -183,7 +191,7 @@ def test_draws_of_too_few_rows_follow_the_law():
     values = [1.25, 3.0, 3.0, 0.2, 7.5, 8.0, -4.0] * 2
     column = column_of(draw, values)
     entropy = SystemEntropy()
-    drawn = draw_many(lambda: draw.draw_or_none(column, Fraction(4), entropy), 3_000)
+    drawn = draw_many(lambda: draw.draw_or_none(column, Fraction(4), entropy), 1_000)
     codes = [*(code for code, _ in candidates_of(TINY)), None]
     right, wrong = (with_none(draw, values, e) for e in (Fraction(4), Fraction(52, 10)))
     assert_draws_follow(counts_of(drawn, codes), right, wrong)

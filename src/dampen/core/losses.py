@@ -359,7 +359,8 @@ def _power(one: list[int], times: int, bits: int) -> list[int]:
     """The law of the sum of so many."""
     from flint import fmpz_poly
 
-    base, found = fmpz_poly(one), fmpz_poly([1 << bits])
+    base = fmpz_poly(one)
+    found = fmpz_poly([1 << bits])
     while times:
         if times & 1:
             found = _product(found, base, bits)

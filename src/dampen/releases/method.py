@@ -321,7 +321,8 @@ class InTwoSteps:
     plan: "Callable[[Question], Planned]"
 
     def cost(self, _: Price, /) -> Cost:
-        first, second = self.first.cost, self.second.cost
+        first = self.first.cost
+        second = self.second.cost
         return replace(
             second,
             epsilon=first.epsilon + second.epsilon,

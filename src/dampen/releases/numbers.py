@@ -256,7 +256,8 @@ class RatioLaw:
         inside = np.flatnonzero(slack(places) >= 0)
         if not len(inside):
             return self.mean(told), self.mean(told)
-        first, last = inside[0], inside[-1]
+        first = inside[0]
+        last = inside[-1]
         low = _crossing(slack, places[max(first - 1, 0)], places[first])
         high = _crossing(slack, places[min(last + 1, len(places) - 1)], places[last])
         return self.mean(min(low, told)), self.mean(max(high, told))
@@ -340,7 +341,8 @@ class ThresholdLaw:
         half = float(tail) / 2
         least = _first_true(low, high, lambda m: self.seen(m, y, None) > half * self.seen(m))
         most = _first_true(low, high + 1, lambda m: not self.seen(m, None, y) > half * self.seen(m))
-        least, most = min(least, y), max(most - 1, y)
+        least = min(least, y)
+        most = max(most - 1, y)
         return (least, most) if self.unit == 1 else (least / self.unit, most / self.unit)
 
     def seen(self, m: int, low: int | None = None, high: int | None = None) -> float:
@@ -565,7 +567,8 @@ def _crossing(slack: Callable[[FloatArray], FloatArray], outside: float, inside:
     for _ in range(6):
         between = np.linspace(inside, outside, 65)
         last = int(np.argmax(slack(between) < 0))
-        inside, outside = between[last - 1], between[last]
+        inside = between[last - 1]
+        outside = between[last]
     return float(outside)
 
 

@@ -229,9 +229,11 @@ def scored(counts: IntArray, window: int) -> IntArray:
         return counts
     steps = np.arange(counts.shape[-1])
     worth = np.maximum(0, window - np.abs(steps[:, None] - steps))
-    # Products of floats are fast, and exact up to 2^53.
-    scores: IntArray = (counts.astype(np.float64) @ worth.astype(np.float64)).astype(np.int64)
-    return scores
+    # Products of floats are fast, and exact up to 2^53; one of all rows, since numpy would start
+    # and stop the threads of its library for every table of a stack.
+    rows = counts.reshape(-1, counts.shape[-1]).astype(np.float64)
+    scores: IntArray = (rows @ worth.astype(np.float64)).astype(np.int64)
+    return scores.reshape(counts.shape)
 
 
 def split_bound(criterion: Criterion, max_rows: int, window: int = 1) -> float:

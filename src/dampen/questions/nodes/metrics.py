@@ -171,11 +171,6 @@ class InfluentialNode:
         any_degree = getattr(self.chosen_metric, "any_degree", False)
         return made if any_degree else bounded(made, self.max_degree)
 
-    def with_cap_degree(self, stretch: int) -> "InfluentialNode":
-        """The same problem with D' = stretch times D."""
-        assert self.max_degree is not None
-        return replace(self, cap_degree=min(stretch * self.max_degree, LARGEST_N))
-
     @property
     def chosen_metric(self) -> Any:
         """The metric as an object."""
