@@ -26,7 +26,8 @@ does not hold, for it may enter or leave.
 
 Numbers are floats of 64 bits.  Text is compared by its code points.  A column is read as text if it
 is compared with text, and as numbers if it is compared with numbers or calculated with.  Dates
-count in days since 1970; a text that is compared with a column of dates is read as one.  An empty
+count in days since 1970; a text that is compared with a column of dates is read as one.  A column
+holds dates if its type says so, or the public facts of the data set.  An empty
 text is missing.  Words such as `and` may be written in capitals.
 
 Views of an opened table: some of its rows (`where=`), or one more column (a formula).
@@ -63,7 +64,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import as_number, as_numbers, is_arrow
+from dampen.data.columns import as_measured, as_number, as_numbers, dotted_date, is_arrow
 from dampen.data.source import (
     Batch,
     CellOf,
@@ -607,12 +608,14 @@ class Expression:
         name: of the parameter that it was written for.
         node: as it was read.
         kinds: of every column, as far as the expression tells.
+        written: the columns of dates whose cells have no type and may be text.
     """
 
     text: str
     name: str
     node: Node
     kinds: Mapping[str, As | None]
+    written: frozenset[str] = frozenset()
 
     def fitted(self, opened: Opened) -> "Expression":
         """The expression with the kinds of all columns, from declared types where it is open.
@@ -630,7 +633,10 @@ class Expression:
         spread = _spread(self.node, kinds, self._refuse)
         self._check_dates(spread)
         known = {column: kind or "either" for column, kind in spread.items()}
-        return Expression(self.text, self.name, self.node, known)
+        written = frozenset(
+            name for name, field in declared.items() if field.dates and not _is_date(field)
+        )
+        return Expression(self.text, self.name, self.node, known, written)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -641,20 +647,21 @@ class Expression:
     def wanted(self) -> dict[str, Kind]:
         """The columns, and how to read them."""
         reads: dict[As | None, Kind] = {"numbers": "numbers", "dates": "any"}
-        return {name: reads.get(kind, "text") for name, kind in self.kinds.items()}
+        found = {name: reads.get(kind, "text") for name, kind in self.kinds.items()}
+        return found | dict.fromkeys(self.written, "text")
 
     def keeps(self, batch: Batch) -> Bools:
         """Whether a condition keeps each row of a batch."""
-        return _Cells(batch, self.kinds).condition(self.node)
+        return _Cells(batch, self.kinds, self.written).condition(self.node)
 
     def numbers(self, batch: Batch) -> FloatArray:
         """The number that a formula gives for each row of a batch, NaN where a cell is missing."""
-        cells = _Cells(batch, self.kinds)
+        cells = _Cells(batch, self.kinds, self.written)
         made = np.broadcast_to(cells.number(self.node), cells.size)
         return np.array(made, dtype=np.float64)
 
     def _kind(self, column: str, kind: As | None, field: Field) -> As | None:
-        if _is_date(field):
+        if _is_date(field) or field.dates:
             return "dates"
         if _is_bool(field):
             return "numbers"
@@ -705,9 +712,15 @@ class Expression:
 class _Cells:
     """The columns of a batch, each turned into what it is read as, once."""
 
-    def __init__(self, batch: Batch, kinds: Mapping[str, As | None]) -> None:
+    def __init__(
+        self,
+        batch: Batch,
+        kinds: Mapping[str, As | None],
+        written: frozenset[str] = frozenset(),
+    ) -> None:
         self.batch = batch
         self.kinds = kinds
+        self.written = written
         self.read: dict[Any, Any] = {}
         self.size = len(next(iter(batch.values()))) if batch else 0
 
@@ -739,7 +752,7 @@ class _Cells:
         if isinstance(node, Text):  # compared with dates
             return np.float64(_day(node.value))
         if isinstance(node, Column):
-            return self._column(node.name, as_floats)
+            return self._column(node.name, as_times if node.name in self.written else as_floats)
         assert isinstance(node, Operation)
         left = self.number(node.left)
         right = self.number(node.right)
@@ -858,6 +871,11 @@ def as_floats(chunk: Chunk) -> FloatArray:
     return np.fromiter(map(_float, chunk), dtype=np.float64, count=len(chunk))
 
 
+def as_times(chunk: Chunk) -> FloatArray:
+    """A chunk of dates and texts of dates in days since 1970, NaN where a cell is none."""
+    return as_measured(chunk, "time")
+
+
 def as_texts(chunk: Chunk) -> Any:
     """A chunk as text, of Arrow or in a list; None where a cell is missing or not text."""
     if not is_arrow(chunk):
@@ -920,10 +938,9 @@ def _parsed(cell: str | None) -> float:
 def _day(text: str) -> float:
     """A date as days since 1970, NaN for other cells; without a zone it is UTC."""
     try:
-        moment = datetime.fromisoformat(text)
+        return _days(dotted_date(text) or datetime.fromisoformat(text))
     except ValueError:
         return np.nan
-    return _days(moment)
 
 
 def _days(cell: date) -> float:
