@@ -70,6 +70,14 @@ def stays():
         ("SELECT SUM(days) FROM stays", "total", {"value": "days"}),
         (f"SELECT hospital, AVG(days) {GROUPED}", "mean", {"value": "days", "by": "hospital"}),
         ("SELECT COUNT(DISTINCT patient) FROM stays", "count", {"weigh": "people"}),
+        ("SELECT AVG(out - came) FROM stays", "mean", {"value": "(out - came)"}),
+        ("SELECT COUNT(days) FROM stays", "count", {"where": "(not (days is missing))"}),
+        ("SELECT AVG(CASE WHEN back = 'yes' THEN 1 ELSE 0 END) FROM stays", "mean",
+         {"value": "(back == 'yes')"}),
+        ("SELECT SUM(CASE WHEN days > 7 THEN 1 END) FROM stays WHERE old", "count",
+         {"where": "((old == true) and (days > 7))"}),
+        ("SELECT MEDIAN(days) FILTER (WHERE NOT old) FROM stays", "percentile",
+         {"value": "days", "p": "50", "where": "(old == false)"}),
     ],
 )  # fmt: skip
 def test_a_statement_is_one_question(statement, question, stated):
@@ -127,6 +135,17 @@ def test_not_stands_at_no_comparison(where, meant):
             "SELECT hospital, the group alone",
         ),
         (f"SELECT hospital {GROUPED} ORDER BY MEDIAN(days)", "ORDER BY with LIMIT"),
+        (f"SELECT hospital, COUNT(*) AS n {GROUPED} ORDER BY n DESC", "leave it out, and sort"),
+        (f"SELECT hospital, COUNT(*) {GROUPED} ORDER BY hospital", "leave it out, and sort"),
+        (f"SELECT hospital, COUNT(*) {GROUPED} HAVING COUNT(*) > 9", "For counts leave HAVING out"),
+        ("SELECT ROUND(AVG(days), 2) FROM stays", r"Ask for AVG\(days\), and calculate"),
+        ("SELECT COUNT(*) FILTER (WHERE old) * 2 FROM stays", r"Ask for COUNT\(\*\)"),
+        ("SELECT AVG(CASE WHEN old THEN 1 END) FROM stays", "name of a column"),
+        ("SELECT COUNT(CASE WHEN old THEN 1 ELSE 0 END) FROM stays", "cannot be asked"),
+        (
+            f"SELECT hospital, COUNT_IF(old) {GROUPED} ORDER BY COUNT(*) DESC LIMIT 1",
+            r"SELECT with COUNT\(\*\) at most",
+        ),
         (f"SELECT hospital {GROUPED} ORDER BY MEDIAN(days) LIMIT 1 OFFSET 1", "OFFSET"),
         (f"SELECT hospital {GROUPED} HAVING MEDIAN(days) < 6", "HAVING with > or >="),
         ("SELECT COUNT(*) FROM stays WHERE sex LIKE 'f%'", "WHERE cannot hold"),
@@ -258,6 +277,36 @@ def test_where_keeps_the_rows_that_sql_keeps(where):
     asked = dampen.dataset(frame, columns={"sex": ["f", "m"], "days": dampen.number(0, 9)})
     counted = asked.sql(f"SELECT COUNT(*) FROM frame WHERE {where}", epsilon=1000)
     assert counted.answer == kept
+
+
+@pytest.mark.parametrize(
+    "aggregate",
+    [
+        "COUNT(days)", "COUNT(*) FILTER (WHERE days > 3)", "COUNT_IF(sex = 'f' OR days < 4)",
+        "SUM(CASE WHEN NOT (sex = 'f') THEN 1 ELSE 0 END)",
+        "COUNT(CASE WHEN sex <> 'm' THEN 1 END)",
+        "AVG(CASE WHEN sex = 'f' THEN 1 ELSE 0 END)", "COUNT(*) FILTER (WHERE back)",
+        "AVG(CASE WHEN NOT back THEN 1 ELSE 0 END)", "COUNT(*) FILTER (WHERE back IS NOT TRUE)",
+        "AVG(days * 2 - 1)", "SUM(days) FILTER (WHERE sex = 'f')",
+    ],
+)  # fmt: skip
+def test_aggregates_of_some_rows_are_those_of_sql(aggregate):
+    duckdb = pytest.importorskip("duckdb")
+    frame = pd.DataFrame(
+        {
+            "sex": ["f", "m", None] * 400,
+            "days": [3, 4, None, 9, 2, 5] * 200,
+            "back": pd.array([True, None, False, True] * 300, dtype="boolean"),
+        }
+    )
+    columns = {"sex": ["f", "m"], "days": dampen.number(0, 9)}
+    for statement in (
+        f"SELECT {aggregate} FROM frame",
+        f"SELECT {aggregate} FROM frame WHERE days < 9",
+    ):
+        [(true,)] = duckdb.sql(statement).fetchall()
+        answer = dampen.dataset(frame, columns=columns).sql(statement, epsilon=1000).answer
+        assert answer == pytest.approx(float(true), rel=0.01)
 
 
 @pytest.mark.parametrize(

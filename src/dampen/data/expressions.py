@@ -235,6 +235,8 @@ INSTEAD = {
     "like": "Write a list of values: ward in ['A', 'B'].",
 }
 """What to write in place of what other languages have."""
+MEANT = re.compile(r"[-+*/`(<>=]|\bin\s*\[|\bis\s+(not\s+)?missing\b", re.IGNORECASE)
+"""What a formula has that names of columns hardly have."""
 BARE_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)", re.ASCII)
 """Would be read as two subtractions."""
 
@@ -257,24 +259,23 @@ def parse_condition(text: str, name: str = "where") -> "Expression":
 
 
 def parse_formula(text: str) -> "Expression":
-    """Reads the formula of `value=`, whose outcome is a number.
+    """Reads the formula of `value=`, whose outcome is a number, or a condition: true or false.
 
     Raises:
         ParameterError: if it is none; the error points at the word that is wrong.
     """
     parser = _Parser("value", _checked_text(text, "value"))
     node = parser.whole()
-    if isinstance(node, CONDITIONS):
-        parser.refuse("a number, such as discharged - admitted, not a condition", node.token)
-    parser.number(node)
+    if not isinstance(node, CONDITIONS):
+        parser.number(node)
     return Expression(parser.text, parser.name, node, _kinds(node, parser.refuse))
 
 
 def is_formula(text: str, opened: Opened) -> bool:
-    """Whether a text is meant as a formula: no column is called so, and it calculates."""
+    """Whether a text is a formula: no column is called so, and it calculates or compares."""
     if any(field.name == text for field in opened.fields):
         return False
-    return bool(re.search(r"[-+*/`(]", text)) and bool(re.search(r"\w", text))
+    return bool(MEANT.search(text)) and bool(re.search(r"\w", text))
 
 
 class _Parser:
@@ -637,6 +638,11 @@ class Expression:
             name for name, field in declared.items() if field.dates and not _is_date(field)
         )
         return Expression(self.text, self.name, self.node, known, written)
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether it is true or false, not a number."""
+        return isinstance(self.node, CONDITIONS)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -1062,7 +1068,10 @@ class KeptCells:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DerivedTable:
-    """A table with one more column of numbers, which has the text of its formula as its name."""
+    """A table with one more column, which has the text of its formula as its name.
+
+    It holds numbers; truth values if the formula is a condition.
+    """
 
     opened: Opened
     formula: Expression
@@ -1071,7 +1080,8 @@ class DerivedTable:
 
     @property
     def fields(self) -> Sequence[Field]:
-        return [*self.opened.fields, Field(self.formula.text, "double", "numbers")]
+        made = "bool" if self.formula.is_condition else "double"
+        return [*self.opened.fields, Field(self.formula.text, made, "numbers")]
 
     declared = PassedOn[bool]()
     rows = PassedOn[int | None]()
@@ -1108,8 +1118,17 @@ class DerivedCells:
 
 def _with_formula(batch: Batch, wanted: Mapping[str, Kind], formula: Expression) -> Batch:
     return {
-        name: formula.numbers(batch) if name == formula.text else batch[name] for name in wanted
+        name: _worked_out(batch, kind, formula) if name == formula.text else batch[name]
+        for name, kind in wanted.items()
     }
+
+
+def _worked_out(batch: Batch, kind: Kind, formula: Expression) -> Chunk:
+    """The column of a formula: floats, or truth values where they may be of any type."""
+    if not formula.is_condition:
+        return formula.numbers(batch)
+    holds = formula.keeps(batch)
+    return holds if kind == "any" else holds.astype(np.float64)
 
 
 def _kept_rows(batch: Batch, wanted: Mapping[str, Kind], condition: Expression) -> Batch:
