@@ -1,12 +1,14 @@
 """Statements of SQL: each is one question, or is refused before anything is charged."""
 
 import random
+import sys
 from fractions import Fraction
 
 import pandas as pd
 import pytest
 
 import dampen
+from dampen.cli.main import run
 from dampen.errors import DampenError, ParameterError
 from dampen.sql import parse
 
@@ -160,6 +162,15 @@ def test_not_stands_at_no_comparison(where, meant):
 def test_refused_parts_are_named(statement, says):
     with pytest.raises(dampen.ParameterError, match=says):
         parse(statement)
+
+
+def test_a_missing_library_is_named_with_its_command(monkeypatch, capsys):
+    """The command line told of an ImportError alone."""
+    for name in [each for each in sys.modules if each.split(".")[0] == "sqlglot"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "sqlglot.errors", None)
+    assert run(["sql", "SELECT COUNT(*) FROM stays", "--epsilon", "1"]) == 2
+    assert "pip install 'dampen[sql]'" in capsys.readouterr().err
 
 
 def test_the_answer_is_the_one_of_the_question(stays):

@@ -872,7 +872,7 @@ def _without_options(statement: str) -> tuple[str, dict[str, str]]:
         from sqlglot.errors import SqlglotError
         from sqlglot.tokens import Tokenizer
     except ImportError:
-        raise ImportError(
+        raise ParameterError(
             "Expected sqlglot, which reads statements: pip install 'dampen[sql]'."
         ) from None
     try:
