@@ -99,6 +99,7 @@ __all__ = [
     "filtered",
     "is_formula",
     "kept",
+    "looks_like_formula",
     "parse_condition",
     "parse_formula",
     "whole_literal",
@@ -273,8 +274,11 @@ def parse_formula(text: str) -> "Expression":
 
 def is_formula(text: str, opened: Opened) -> bool:
     """Whether a text is a formula: no column is called so, and it calculates or compares."""
-    if any(field.name == text for field in opened.fields):
-        return False
+    return looks_like_formula(text) and all(field.name != text for field in opened.fields)
+
+
+def looks_like_formula(text: str) -> bool:
+    """Whether a text that is no name of a column calculates or compares."""
     return bool(MEANT.search(text)) and bool(re.search(r"\w", text))
 
 
