@@ -140,6 +140,8 @@ def test_not_stands_at_no_comparison(where, meant):
         (f"SELECT hospital, COUNT(*) AS n {GROUPED} ORDER BY n DESC", "leave it out, and sort"),
         (f"SELECT hospital, COUNT(*) {GROUPED} ORDER BY hospital", "leave it out, and sort"),
         (f"SELECT hospital, COUNT(*) {GROUPED} HAVING COUNT(*) > 9", "For counts leave HAVING out"),
+        ("SELECT DATE_TRUNC('month', came), COUNT(*) FROM stays GROUP BY 1", "as bins="),
+        ("SELECT EXTRACT(year FROM came) AS y, COUNT(*) FROM stays GROUP BY y", "as bins="),
         ("SELECT ROUND(AVG(days), 2) FROM stays", r"Ask for AVG\(days\), and calculate"),
         ("SELECT COUNT(*) FILTER (WHERE old) * 2 FROM stays", r"Ask for COUNT\(\*\)"),
         ("SELECT AVG(CASE WHEN old THEN 1 END) FROM stays", "name of a column"),

@@ -581,6 +581,11 @@ def _aggregate(node: "exp.Expression") -> _Aggregate:
             f"Expected an aggregate alone, got {_shown(node)}. Ask for {_shown(inner)}, and "
             "calculate with the answer."
         )
+    if node.find(exp.DateTrunc, exp.TimestampTrunc, exp.Extract, exp.Year, exp.Month):
+        raise ParameterError(
+            f"{_shown(node)} cannot be asked privately here. For counts by month ask in Python for "
+            "a histogram of the column, with the first days of the months as bins=."
+        )
     raise _not_private(_shown(node))
 
 

@@ -161,6 +161,16 @@ def test_a_check_finds_what_an_export_loses(dampen, export):
     assert "Cells of Tage with a decimal comma are not read: 81. State decimal" in advice
 
 
+def test_a_report_names_a_question_once(dampen, place):
+    """It said "mean mean of days"."""
+    dampen("budget", "create", "n", "--epsilon", "9", "--neighbours", "add-remove-row")
+    numbers = ("--lower", "0", "--upper", "9", "--epsilon", "1", "--budget", "n")
+    for question in ("mean", "total", "histogram"):
+        assert dampen(question, "stays.csv", "--value", "days", *numbers).code == 0
+    told = dampen("report", "n").out
+    assert all(f"| {each} of days |" in told for each in ("mean", "total", "histogram"))
+
+
 def test_a_budget_with_a_delta_shows_what_is_spent_of_it(dampen, place):
     dampen("budget", "create", "d", "--epsilon", "9", "--delta", "1e-4", "--neighbours",
            "add-remove-row")  # fmt: skip

@@ -543,7 +543,7 @@ class NumbersQuestion:
         return self.column.shown()
 
     def text(self) -> str:
-        return f"{self.name} of {self.value}" + ("" if self.by is None else f" by {self.by}")
+        return f"of {self.value}" + ("" if self.by is None else f" by {self.by}")
 
     def shape(self) -> Shape:
         return "number"
