@@ -383,7 +383,7 @@ def test_the_mean_of_a_condition_is_its_share(value, share, tmp_path):
     assert all(0 <= each <= 1 for each in grouped.values())
 
 
-def test_what_compares_with_one_sign_is_told_of_two():
+def test_a_single_equal_sign_is_corrected():
     with pytest.raises(ParameterError, match="Write =="):
         dampen.mean({"size": ["big"]}, "size = 'big'", epsilon=1)
 

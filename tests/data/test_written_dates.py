@@ -35,7 +35,7 @@ def test_a_date_with_dots_begins_with_the_day(text, moment):
     ["31.02.2024", "12.31.2024", "0.1.2024", "1.1.0000", "1.1.24", "1/2/2024", "1.2.2024 24:00",
      "1.2.2024x", "\u0661.1.2024", "1.234.567", "n/a", "-", ""],
 )  # fmt: skip
-def test_what_is_no_date_is_missing(text):
+def test_text_of_other_forms_counts_as_missing(text):
     assert np.isnan(as_measured([text], "date")).all()
 
 
@@ -78,7 +78,7 @@ def test_formulas_of_dates_are_days(stays):
     assert DAYS[18] <= stays.percentile("in", p=50, **EXACT).answer <= DAYS[21]
 
 
-def test_a_literal_that_is_no_date_is_refused_before_the_charge(stays):
+def test_a_literal_of_another_form_is_refused_before_the_charge(stays):
     with pytest.raises(dampen.ParameterError, match="a date, such as"):
         stays.count(where="`in` >= '31.02.2024'", **EXACT)
 
