@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dampen
-from dampen import Neighbours, ParameterError, Selection, sensitivity
+from dampen import DataError, Neighbours, ParameterError, Selection, sensitivity
 from dampen.core.sampling import InsecureEntropy
 from dampen.testing import Universe, check_admissible, local_sensitivity
 from dampen.workbench import (
@@ -383,3 +383,26 @@ def test_answers_of_a_problem_follow_its_law() -> None:
     made = dampen.release(problem, lambda: "a" * 80, query="q", epsilon=2, entropy=entropy)
     assert made.answer == "a"
     assert np.isfinite(float(made.epsilon))
+
+
+@pytest.mark.parametrize("bound", [0, -1, float("inf"), float("nan"), "1", True])
+def test_a_bound_is_a_positive_number(bound) -> None:
+    with pytest.raises(ParameterError, match="bound > 0"):
+        OwnProblem("ab", lambda rows: [0, 0], bound=bound)
+
+
+def test_a_utility_has_one_number_for_each_candidate() -> None:
+    """With fewer, the last candidates could never win, and nobody was told."""
+    short = OwnProblem("abc", lambda rows: [rows.count("a"), rows.count("b")], bound=1)
+    with pytest.raises(DataError, match="return 3 numbers"):
+        short.selection("aab")
+    with pytest.raises(DataError):
+        dampen.release(short, lambda: "aab", query="most", epsilon=1)
+
+
+@pytest.mark.parametrize("epsilons", ["0.5", 1, 0.5])
+def test_a_study_takes_one_epsilon(epsilons) -> None:
+    problem = OwnProblem("ab", lambda rows: [rows.count("a"), rows.count("b")], bound=1)
+    assert [float(e) for e in study(problem, "aab", epsilons=epsilons).epsilons] == [
+        float(epsilons)
+    ]

@@ -11,6 +11,7 @@ out, numbers that are moved to the end of their range, listed values that no row
 import codecs
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -19,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import Lookup, as_labels, as_numbers, is_missing, measured
-from dampen.data.files import TextFile
+from dampen.data.columns import Lookup, as_labels, as_number, as_numbers, is_missing, measured
+from dampen.data.files import COMMA, LIKELY, TextFile
 from dampen.data.open import located, open_table
 from dampen.data.source import Chunk, Kind, Opened, reading, require_labels
 from dampen.data.units import unit_codes, unit_kind, without_id
@@ -37,8 +38,10 @@ HEADING = "NOT PRIVATE: exact counts of the data, for its curator alone. Do not 
 PIECE = 1 << 20
 SPECIAL = 0.5
 """Rows without a unit whose shares of values differ by more are special."""
-LIKELY = "cp1252"
-"""The encoding of most text files that are not UTF-8."""
+FEWEST = 5
+"""Rows without a unit of which something can be said; one alone differs from all others."""
+SPACED = re.compile(r"[+-]?[0-9]{1,3}(?:[.,' \u00a0\u202f][0-9]{3})+(?:[.,][0-9]+)?")
+"""A number with signs between its thousands."""
 
 
 @dataclass(slots=True)
@@ -46,7 +49,7 @@ class ColumnCheck:
     """What the cells of one column are.
 
     Attributes:
-        kind: numbers or categories.
+        kind: numbers, dates or categories.
         missing: cells that are empty or cannot be read.
         unlisted: cells that are none of the listed values.
         below: numbers below the lower end, which count as that end.
@@ -72,6 +75,7 @@ class UnitCheck:
         rows_per_unit: the median, the 90th and 99th percentile and the largest number of rows.
         without: rows that belong to nobody; questions leave them out.
         largest: those who have a tenth of all rows or more, with their rows.
+        alike: how many names differ from another one in capitals and blanks alone.
     """
 
     unit: str
@@ -79,13 +83,14 @@ class UnitCheck:
     rows_per_unit: tuple[int, int, int, int]
     without: int
     largest: Mapping[str, int]
+    alike: int = 0
 
     def __str__(self) -> str:
         middle, most, nearly_all, largest = self.rows_per_unit
         return (
             f"{self.unit}: {self.units:,} units; rows per unit: median {middle:,}, 90 % at most "
-            f"{most:,}, 99 % at most {nearly_all:,}, largest {largest:,}; {self.without:,} rows "
-            "without a unit"
+            f"{most:,}, 99 % at most {nearly_all:,}, largest {largest:,}; "
+            f"{_rows(self.without)} without a unit"
         )
 
 
@@ -137,7 +142,7 @@ def check(asked: "Dataset") -> Check:
     columns = {name: each for name, each in asked.schema.columns.items() if each.kind != "names"}
     _require(opened, columns)
     rows, counted = _counted(opened, columns)
-    advice = [*_advice(asked.schema, rows, counted), *_text_advice(opened, rows)]
+    advice = [*_advice(asked.schema, rows, counted), *_text_advice(opened, rows, columns)]
     if asked.schema.people is None:
         return Check(rows, counted, advice)
     require_labels(opened, asked.schema.people)
@@ -159,15 +164,25 @@ def _units(
         tuple(map(int, quantiles)) or (0, 0, 0, 0),  # type: ignore[arg-type]
         int((~known).sum()),
         {str(names[int(i)]): int(rows[i]) for i in large},
+        len(rows) - len({_bare(names[i]) for i in range(len(rows))}),
     )
     special = {}
-    if 0 < found.without < len(known):
+    if FEWEST <= found.without < len(known):
         special = {
             name: _difference(opened, name, column, unit)
             for name, column in columns.items()
             if name != unit
         }
     return found, special
+
+
+def _bare(name: Any) -> Any:
+    """A name without what people write differently: capitals and blanks."""
+    return "".join(name.split()).casefold() if isinstance(name, str) else name
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 def _difference(opened: Opened, name: str, column: Column, unit: str) -> float:
@@ -201,9 +216,16 @@ def _unit_advice(units: UnitCheck, special: Mapping[str, float], rows: int) -> I
     for name, share in special.items():
         if share > SPECIAL:
             yield (
-                f"The {units.without:,} rows without a {units.unit} are special: their {name} "
-                "differs from that of other rows. Questions leave them out."
+                f"The {_rows(units.without)} without a {units.unit} "
+                f"{'is' if units.without == 1 else 'are'} special: {name} differs from that of "
+                "other rows. Questions leave such rows out."
             )
+    if units.alike:
+        yield (
+            f"{units.alike:,} of the {units.units:,} names in {units.unit} differ from another one "
+            "in capitals or blanks alone. Each counts as a person of its own, so that epsilon "
+            "protects a person of two names less. Write them alike before you ask."
+        )
     for name, count in units.largest.items():
         yield (
             f"{name} has {count / rows:.0%} of all rows. If it is not one {units.unit} but a mark "
@@ -223,7 +245,7 @@ def _require(opened: Opened, columns: Mapping[str, Column]) -> None:
 
 def _counted(opened: Opened, columns: Mapping[str, Column]) -> tuple[int, dict[str, ColumnCheck]]:
     """The number of rows, and what the cells of every column are."""
-    found = {name: ColumnCheck(each.kind) for name, each in columns.items()}
+    found = {name: ColumnCheck(_kind_of(each)) for name, each in columns.items()}
     lookups = {
         name: Lookup(each.values) for name, each in columns.items() if isinstance(each, Categories)
     }
@@ -244,8 +266,15 @@ def _counted(opened: Opened, columns: Mapping[str, Column]) -> tuple[int, dict[s
                 else:
                     _count_labels(found[name], batch[name], lookups[name], seen[name])
     for name, lookup in lookups.items():
+        if not lookup.categories:  # nobody lists its values
+            found[name].unlisted = 0
         found[name].empty = [lookup.categories[i] for i in np.flatnonzero(seen[name] == 0)]
     return rows, found
+
+
+def _kind_of(column: Column) -> str:
+    """What a column holds, as the curator declared it."""
+    return "dates" if isinstance(column, Numbers) and column.dates else column.kind
 
 
 def _any_column(opened: Opened) -> dict[str, Kind]:
@@ -300,8 +329,8 @@ def _advice(schema: Schema, rows: int, counted: Mapping[str, ColumnCheck]) -> It
             yield f"More than a tenth of {name} lies beyond its range. Widen lower or upper."
 
 
-def _text_advice(opened: Opened, rows: int) -> Iterator[str]:
-    """Advice that follows from the bytes of a text file: its encoding, and unreadable lines."""
+def _text_advice(opened: Opened, rows: int, columns: Mapping[str, Column]) -> Iterator[str]:
+    """Advice from the bytes of a text file: its encoding, unreadable lines, how numbers stand."""
     if not isinstance(opened, TextFile) or not opened.separator:
         return
     text = io.StringIO()
@@ -317,6 +346,32 @@ def _text_advice(opened: Opened, rows: int) -> Iterator[str]:
         )
         text.write(content.decode(LIKELY, errors="replace"))
     text.seek(0)
-    lines = -1 + sum(1 for record in csv.reader(text, delimiter=opened.separator) if record)
+    records = [record for record in csv.reader(text, delimiter=opened.separator) if record]
+    lines = len(records) - 1
     if lines > rows:
         yield f"{lines - rows:,} lines could not be read as rows; questions leave them out."
+    for place, header in enumerate(opened.fields):
+        column = columns.get(header.name)
+        if isinstance(column, Numbers) and not column.dates:
+            cells = [record[place].strip() for record in records[1:] if place < len(record)]
+            yield from _number_advice(header.name, cells, opened.decimal)
+
+
+def _number_advice(name: str, cells: Sequence[str], decimal: str) -> Iterator[str]:
+    """Advice about numbers that are written in a way that is not read."""
+    commas = sum(1 for cell in cells if COMMA.fullmatch(cell))
+    if decimal == "." and commas:
+        yield (
+            f"Cells of {name} with a decimal comma are not read: {commas:,}. State decimal = "
+            '"," (decimal="," in Python).'
+        )
+    spaced = sum(1 for cell in cells if SPACED.fullmatch(cell) and not _is_read(cell, decimal))
+    if spaced and (decimal != "." or not commas):
+        yield (
+            f"Cells of {name} with a sign between thousands are not read: {spaced:,}. "
+            "Write such numbers without it."
+        )
+
+
+def _is_read(cell: str, decimal: str) -> bool:
+    return not np.isnan(as_number(cell.replace(decimal, ".")))

@@ -12,7 +12,10 @@ read off its clauses:
 | `SELECT COUNT(*) ...`, also by group | count |
 | `SELECT SUM(x) ...`, `SELECT AVG(x) ...`, also by group | total, mean |
 
-MEDIAN(x) may be any `PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)`, or `QUANTILE_CONT(x, 0.9)`.
+MEDIAN(x) may be any `PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)`, or `QUANTILE_CONT(x, 0.9)`,
+and x may be a formula.  COUNT(x) counts the rows in which x is not missing; COUNT(*) FILTER (WHERE
+c), COUNT_IF(c) and SUM(CASE WHEN c THEN 1 ELSE 0 END) those of which c holds, and AVG(CASE WHEN c
+THEN 1 ELSE 0 END) is their share.
 
 Whatever else stands in a statement is refused before anything is charged, by a sentence that names
 the clause.  Of several groups LIMIT k gives the set of the k best, in their public order.
@@ -44,7 +47,6 @@ CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit"}
 CLAUSE_NAMES = {
     "joins": "JOIN",
     "with_": "WITH",
-    "distinct": "DISTINCT",
     "offset": "OFFSET",
     "qualify": "QUALIFY",
     "laterals": "LATERAL",
@@ -201,8 +203,9 @@ def parse(statement: str) -> Statement:
     _refuse_other_tables(select)
     clauses = _Clauses.of(select)
     question, stated = clauses.question()
-    if clauses.where:
-        stated["where"] = clauses.where
+    wheres = [each for each in (clauses.where, clauses.filter) if each]
+    if wheres:
+        stated["where"] = wheres[0] if len(wheres) == 1 else f"({' and '.join(wheres)})"
     return Statement(
         clauses.dataset,
         question,
@@ -255,6 +258,11 @@ def _depth(node: "exp.Expression") -> int:
 
 
 def _refuse_other_clauses(select: "exp.Select") -> None:
+    if select.args.get("distinct"):
+        raise ParameterError(
+            "DISTINCT cannot be asked privately here. Ask for counts, SELECT column, COUNT(*) ... "
+            "GROUP BY column, with a delta: they find the values that enough rows have."
+        )
     for name, value in select.args.items():
         if value and name not in CLAUSES:
             clause = CLAUSE_NAMES.get(name, name.strip("_").upper())
@@ -278,11 +286,12 @@ COUNTED = ("count", "people")
 
 @dataclass(frozen=True, slots=True)
 class _Aggregate:
-    """An aggregate of a column: count, sum, mean, or a percentile with its p."""
+    """An aggregate of a column: count, sum, mean, or a percentile with its p; and of which rows."""
 
     name: str
     value: str = ""
     p: str | None = None
+    where: str = ""
 
     def statistic(self) -> dict[str, Any]:
         """As parameters of a question about groups."""
@@ -340,7 +349,11 @@ class _Clauses:
         aggregate, compared, threshold = self.having
         self._require(compared in (">=", ">"), "HAVING with > or >=, such as MEDIAN(days) >= 6")
         self._require(bool(self.keys), "GROUP BY before HAVING")
-        self._require(aggregate.name not in COUNTED, "HAVING with a median, mean or percentile")
+        self._require(
+            aggregate.name not in COUNTED,
+            "HAVING with a median, mean or percentile. For counts leave HAVING out, and compare "
+            "the numbers of all groups with the threshold",
+        )
         self._require(not self.aggregates, "SELECT with the group alone beside HAVING")
         self._require(
             self.order is None and self.limit is None, "HAVING without ORDER BY and LIMIT"
@@ -350,7 +363,11 @@ class _Clauses:
         return "groups-above", stated | aggregate.statistic() | strict
 
     def _largest(self) -> tuple[str, dict[str, Any]]:
-        self._require(self.order is not None and self.limit is not None, "ORDER BY with LIMIT")
+        self._require(
+            self.order is not None and self.limit is not None,
+            "ORDER BY with LIMIT, which asks for the groups that come first. For the numbers of "
+            "all groups leave it out, and sort the answer",
+        )
         self._require(bool(self.keys), "GROUP BY with ORDER BY and LIMIT")
         assert self.order is not None
         aggregate, descending = self.order
@@ -385,10 +402,28 @@ class _Clauses:
                 "p": points if len(points) > 1 else points[0],
                 **by,
             }
-        self._require(len(self.aggregates) == 1, "one aggregate; each is a question of its own")
+        self._require(
+            len(self.aggregates) == 1,
+            "one aggregate; each is a question of its own, with its own price. Write a statement "
+            "for each",
+        )
         if first.name in COUNTED:
             return "count", by if first.name == "count" else {**by, "weigh": "people"}
         return {"sum": "total", "mean": "mean"}[first.name], {"value": first.value, **by}
+
+    @property
+    def filter(self) -> str:
+        """Of which rows the aggregates are, beside WHERE.
+
+        Raises:
+            ParameterError: if they are of different rows.
+        """
+        stated = [*self.aggregates, *([self.order[0]] if self.order else [])]
+        if self.having is not None:
+            stated.append(self.having[0])
+        filters = {each.where for each in stated}
+        self._require(len(filters) < 2, "aggregates of the same rows; a statement for each of them")
+        return "".join(filters)
 
     @property
     def counted(self) -> str | None:
@@ -510,15 +545,22 @@ def _having(select: "exp.Select") -> "tuple[_Aggregate, str, str] | None":
 def _order(
     select: "exp.Select", items: "Sequence[tuple[str, str | _Aggregate]]"
 ) -> "tuple[_Aggregate, bool] | None":
+    from sqlglot import exp
+
     order = select.args.get("order")
     if order is None:
         return None
     if len(order.expressions) != 1:
         raise ParameterError("Expected ORDER BY with one aggregate.")
     ordered = _ordered(order)
-    found = _referred(ordered.this, items) or _aggregate(ordered.this)
+    found = _referred(ordered.this, items)
+    if found is None and not isinstance(ordered.this, exp.Column):
+        found = _aggregate(ordered.this)
     if not isinstance(found, _Aggregate):
-        raise ParameterError("Expected ORDER BY with an aggregate, such as MEDIAN(days).")
+        raise ParameterError(
+            "Expected ORDER BY with an aggregate, such as MEDIAN(days). To have groups in another "
+            "order leave it out, and sort the answer."
+        )
     return found, bool(ordered.args.get("desc"))
 
 
@@ -551,29 +593,74 @@ def _limit(select: "exp.Select") -> int | None:
 def _aggregate(node: "exp.Expression") -> _Aggregate:
     from sqlglot import exp
 
-    if isinstance(node, exp.Count):
-        return _count(node)
-    if isinstance(node, exp.Sum):
-        return _Aggregate("sum", _column(node.this))
-    if isinstance(node, exp.Avg):
-        return _Aggregate("mean", _column(node.this))
-    if isinstance(node, exp.Median):
-        return _Aggregate("percentile", _column(node.this), "50")
-    if isinstance(node, exp.WithinGroup):
-        return _within_group(node)
-    if isinstance(node, exp.PercentileCont | exp.PercentileDisc) and node.args.get("expression"):
-        return _Aggregate("percentile", _column(node.this), _percent(node.expression))
+    found = _counting(node) or _of_values(node)
+    if found is not None:
+        return found
     if isinstance(node, exp.Max | exp.Min):
         share = "0.99" if isinstance(node, exp.Max) else "0.01"
         raise ParameterError(
             f"One row decides {_shown(node)}, so no private answer is near it. Ask for "
             f"PERCENTILE_CONT({share}) WITHIN GROUP (ORDER BY {node.this.sql()})."
         )
+    parts: list[Any] = list(node.find_all(exp.AggFunc))
+    inner = next((each for each in parts if each is not node), None)
+    if inner is not None and not isinstance(node, exp.Window):
+        raise ParameterError(
+            f"Expected an aggregate alone, got {_shown(node)}. Ask for {_shown(inner)}, and "
+            "calculate with the answer."
+        )
+    if node.find(exp.DateTrunc, exp.TimestampTrunc, exp.Extract, exp.Year, exp.Month):
+        raise ParameterError(
+            f"{_shown(node)} cannot be asked privately here. For counts by month ask in Python for "
+            "a histogram of the column, with the first days of the months as bins=."
+        )
     raise _not_private(_shown(node))
 
 
+def _counting(node: "exp.Expression") -> _Aggregate | None:
+    """An aggregate that counts rows, or is of some rows; None for any other one."""
+    from sqlglot import exp
+
+    match node:
+        case exp.Filter():
+            return _filtered(node)
+        case exp.Count():
+            return _count(node)
+        case exp.CountIf():
+            return _Aggregate("count", where=_condition(node.this))
+        case exp.Sum(this=exp.Case() as case):
+            where = _one_where(case, ("0", None))
+            return _Aggregate("count", where=where) if where else None
+    return None
+
+
+def _of_values(node: "exp.Expression") -> _Aggregate | None:
+    """An aggregate of a column or a formula; None for any other one."""
+    from sqlglot import exp
+
+    match node:
+        case exp.Sum():
+            return _Aggregate("sum", _value(node.this))
+        case exp.Avg():
+            return _Aggregate("mean", _one_where(node.this, ("0",)) or _value(node.this))
+        case exp.Median():
+            return _Aggregate("percentile", _value(node.this), "50")
+        case exp.WithinGroup():
+            return _within_group(node)
+        case exp.PercentileCont() | exp.PercentileDisc() if node.args.get("expression"):
+            return _Aggregate("percentile", _value(node.this), _percent(node.expression))
+    return None
+
+
+def _filtered(node: "exp.Filter") -> _Aggregate:
+    """An aggregate with FILTER (WHERE ...)."""
+    found = _aggregate(node.this)
+    wheres = [each for each in (found.where, _condition(node.expression.this)) if each]
+    return replace(found, where=" and ".join(wheres))
+
+
 def _count(node: "exp.Count") -> _Aggregate:
-    """COUNT(*), also as COUNT(1), or COUNT(DISTINCT person)."""
+    """COUNT(*) or COUNT(1), of a column, of a CASE, or of DISTINCT persons."""
     from sqlglot import exp
 
     match node.this:
@@ -581,7 +668,48 @@ def _count(node: "exp.Count") -> _Aggregate:
             return _Aggregate("count")
         case exp.Distinct(expressions=[exp.Column() as person]):
             return _Aggregate("people", _column(person))
+        case exp.Column() as column:
+            return _Aggregate("count", where=f"(not ({_name(_column(column))} is missing))")
+        case exp.Case() as case if where := _one_where(case, (None,)):
+            return _Aggregate("count", where=where)
     raise _not_private(_shown(node))
+
+
+def _one_where(node: Any, otherwise: tuple[str | None, ...]) -> str:
+    """The condition c of CASE WHEN c THEN 1 ELSE 0 END; nothing of other expressions.
+
+    Args:
+        node: the expression.
+        otherwise: what may stand after ELSE; None where there may be no ELSE.
+    """
+    from sqlglot import exp
+
+    if not isinstance(node, exp.Case) or node.this is not None or len(node.args["ifs"]) != 1:
+        return ""
+    [branch] = node.args["ifs"]
+    default = node.args.get("default")
+    if not _is_literal(branch.args.get("true"), ("1",)) or not _is_literal(default, otherwise):
+        return ""
+    return _condition(branch.this)
+
+
+def _is_literal(node: Any, texts: tuple[str | None, ...]) -> bool:
+    from sqlglot import exp
+
+    if node is None:
+        return None in texts
+    return isinstance(node, exp.Literal) and not node.is_string and node.this in texts
+
+
+def _value(node: Any) -> str:
+    """A column, or a formula of columns."""
+    from sqlglot import exp
+
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if type(node).__name__ not in ARITHMETIC or not node.find(exp.Column):
+        return _column(node)
+    return _amount(node)
 
 
 def _not_private(clause: str) -> ParameterError:
@@ -603,7 +731,7 @@ def _within_group(node: "exp.WithinGroup") -> _Aggregate:
     ordered = _ordered(order)
     share = Fraction(_percent(inner.this))
     p = 100 - share if ordered.args.get("desc") else share
-    return _Aggregate("percentile", _column(ordered.this), decimal_text(p) if p else "0")
+    return _Aggregate("percentile", _value(ordered.this), decimal_text(p) if p else "0")
 
 
 def _percent(node: "exp.Expression") -> str:
@@ -686,6 +814,11 @@ def _special(node: Any, *, negated: bool) -> str:
         if negated:
             return f"({_present(node)}" + " and ".join(f"{of} != {each}" for each in listed) + ")"
         return f"({of} in [{', '.join(listed)}])"
+    if isinstance(node, exp.Column):  # SQL's truth is of columns that hold truth values
+        return f"({_name(_column(node))} == {'false' if negated else 'true'})"
+    if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
+        compared = f"({of} == {_amount(node.expression)})"
+        return f"(not {compared})" if negated else compared
     if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
         return f"(not ({of} is missing))" if negated else f"({of} is missing)"
     raise ParameterError(f"WHERE cannot hold {_shown(node)}. {_WHERE}")
@@ -711,14 +844,21 @@ def _amount(node: Any) -> str:
             return _amount(node.this)
         case exp.Neg():
             return f"(-{_amount(node.this)})"
-        case exp.Literal():
-            return _quoted(_without_zone(node.this)) if node.is_string else _number(node)
-        case exp.Boolean():
-            raise ParameterError("Expected 1 for TRUE and 0 for FALSE, such as emergency = 1.")
-        case exp.Cast(this=exp.Literal() as text) if text.is_string and _is_moment(node):
-            return _quoted(_moment(text.this, node))
         case exp.Column():
             return _name(_column(node))
+    return _literal(node)
+
+
+def _literal(node: Any) -> str:
+    from sqlglot import exp
+
+    match node:
+        case exp.Boolean():
+            return "true" if node.this else "false"
+        case exp.Literal():
+            return _quoted(_without_zone(node.this)) if node.is_string else _number(node)
+        case exp.Cast(this=exp.Literal() as text) if text.is_string and _is_moment(node):
+            return _quoted(_moment(text.this, node))
     raise ParameterError(f"WHERE cannot hold {_shown(node)}. {_WHERE}")
 
 
@@ -780,7 +920,7 @@ def _without_options(statement: str) -> tuple[str, dict[str, str]]:
         from sqlglot.errors import SqlglotError
         from sqlglot.tokens import Tokenizer
     except ImportError:
-        raise ImportError(
+        raise ParameterError(
             "Expected sqlglot, which reads statements: pip install 'dampen[sql]'."
         ) from None
     try:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
+from math import inf
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -35,7 +37,7 @@ from dampen.core.selection import (
 )
 from dampen.core.sensitivity import bounded, classify, constant, function, table
 from dampen.epsilon import Epsilon, exact, short_text
-from dampen.errors import ParameterError
+from dampen.errors import DataError, ParameterError
 from dampen.testing import Universe, Verdict, verify
 from dampen.testing.universe import ROUNDING, check_relation, key_of
 
@@ -108,6 +110,13 @@ class OwnProblem(Generic[X]):
 
     def __post_init__(self) -> None:
         Neighbours.named(self.neighbours)
+        bound: Any = self.bound
+        number = isinstance(bound, Real) and not isinstance(bound, bool)
+        if not (number and 0 < bound < inf):
+            raise ParameterError(
+                "Expected bound > 0, the most by which one step moves a utility, got "
+                f"bound={self.bound!r}."
+            )
         if self.delta is not None and self.horizon < 1:
             raise ParameterError(
                 "Expected horizon >= 1 with delta=, the public distance from which on δ is the "
@@ -121,8 +130,14 @@ class OwnProblem(Generic[X]):
         if given is not None:
             inner = function(lambda t: np.asarray(given(data, t), dtype=np.float64), self.horizon)
             delta = bounded(inner, self.bound, self.horizon)
+        utility = np.asarray(self.utility(data))
+        if utility.shape != (len(self.candidates),):
+            raise DataError(
+                f"Expected utility to return {len(self.candidates)} numbers, one for each "
+                f"candidate, got an array of shape {utility.shape}."
+            )
         return Selection(
-            self.utility(data),
+            utility,
             delta,
             self.bound,
             one_sided=self.one_sided,
@@ -798,7 +813,7 @@ def study(
     problem: Problem[X],
     data: X,
     *,
-    epsilons: Iterable[Epsilon] = ("0.1", "0.3", "1", "2"),
+    epsilons: Epsilon | Iterable[Epsilon] = ("0.1", "0.3", "1", "2"),
     mechanisms: Iterable[str | Mechanism] = MECHANISMS,
 ) -> Study:
     """All mechanisms on public data of your kind, with advice.  Not private.
@@ -806,14 +821,16 @@ def study(
     Args:
         problem: your problem.
         data: public or synthetic.
-        epsilons: to compare at.
+        epsilons: to compare at; one, or several.
         mechanisms: what to compare; those that do not suit the problem are left out.
 
     Returns:
         A table, advice in words and pictures: `print` it, `frame`, `csv`, `latex`, `plot`, `save`.
     """
     selection = problem.selection(data)
-    prices = [exact(e) for e in epsilons]
+    if isinstance(epsilons, str) or not isinstance(epsilons, Iterable):
+        epsilons = (epsilons,)
+    prices = [exact(each) for each in epsilons]
     lines = compare(selection, epsilons=prices, mechanisms=suited(selection, mechanisms))
     made = Study(selection, problem.candidates, lines, ())
     return replace(made, advice=tuple(_advice(made)))

@@ -53,6 +53,16 @@ def test_the_plan_of_a_tree_of_numbers_has_the_bins_of_its_fit(columns):
     assert model.plan().facts == model.plan_
 
 
+@pytest.mark.parametrize(("columns", "count"), [(60, 160), (160, 160), (161, 40)])
+def test_a_tree_of_numbers_has_fewer_bins_where_columns_are_many(columns, count):
+    """Two sums for every bin, rows and total; the recorded tables have up to 60 columns."""
+    given = {"lower": 0, "upper": 1, "domains": [FREE] * columns, "max_rows": 20}
+    model = TreeRegressor("50", max_depth=1, **given)
+    model.fit(np.zeros((20, columns)), np.zeros(20))
+    assert sizes(model) == [count] * columns
+    assert model.plan().facts == model.plan_
+
+
 def test_stated_bins_and_categories_stay_as_they_are():
     for stated in (bins(0, 1, 7), Categories("ab")):
         assert fixed(stated, 20) == stated

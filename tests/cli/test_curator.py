@@ -101,6 +101,76 @@ def test_a_draft_that_looks_does_not_list_dates(dampen, place):
     assert "[] if nobody has one" in dampen("draft", "days.csv").out
 
 
+EXPORT = """[[data]]
+name = "export"
+files = ["export.csv"]
+budgets = ["export"]
+unit = "Patient"
+encoding = "cp1252"
+decimal = ","
+
+[data.columns]
+Station = ["Gynäkologie", "Chirurgie"]
+Diagnose = []
+Aufnahme = { dates = true }
+Tage = { lower = 0, upper = 90 }
+Kosten = {}
+"""
+
+
+@pytest.fixture
+def export(place):
+    """As a spreadsheet writes it: semicolons, commas, dates with dots, columns without a name."""
+    rows = ["Patient;Station;Diagnose;Aufnahme;Tage;Kosten;;"]
+    for i in range(80):
+        patient = f"KA-{i % 60:04d}"
+        patient = patient.lower() if i >= 70 else patient
+        rows.append(
+            f"{patient};Gynäkologie;D{i % 30};{1 + i % 28:02d}.03.2025;{i},5;1.2{i:02d},50;;"
+        )
+    rows.append("Summe;;;;3.160,0;99.999,00;;")
+    (place / "export.csv").write_bytes("\r\n".join(rows).encode("cp1252"))
+    (place / "dampen.toml").write_text(EXPORT)
+    return place
+
+
+def test_a_draft_that_looks_finds_how_an_export_is_written(dampen, export):
+    (export / "dampen.toml").unlink()
+    done = dampen("draft", "export.csv", "--look")
+    drafted = tomllib.loads(done.out)["data"][0]
+    assert (drafted["encoding"], drafted["decimal"]) == ("cp1252", ",")
+    columns = drafted["columns"]
+    assert columns["Aufnahme"] == {"dates": True}
+    assert columns["Tage"] == {"lower": 0.5, "upper": 79.5}
+    assert columns["Station"] == ["Gynäkologie"]
+    assert '"" =' not in dampen("draft", "export.csv").out
+
+
+def test_a_check_finds_what_an_export_loses(dampen, export):
+    told = json.loads(dampen("check", "export", "--json").out)
+    advice = " ".join(told["advice"])
+    assert "Cells of Kosten with a sign between thousands are not read: 81." in advice
+    assert "10 of the 71 names in Patient differ from another one in capitals" in advice
+    assert "no usable Diagnose" not in advice  # nobody lists its values
+    assert "special" not in advice
+    assert told["columns"]["Aufnahme"] == {
+        "kind": "dates", "missing": 1, "unlisted": 0, "below": 0, "above": 0, "empty": [],
+    }  # fmt: skip
+    (export / "dampen.toml").write_text(EXPORT.replace('decimal = ","\n', ""))
+    advice = " ".join(json.loads(dampen("check", "export", "--json").out)["advice"])
+    assert "Cells of Tage with a decimal comma are not read: 81. State decimal" in advice
+
+
+def test_a_report_names_a_question_once(dampen, place):
+    """It said "mean mean of days"."""
+    dampen("budget", "create", "n", "--epsilon", "9", "--neighbours", "add-remove-row")
+    numbers = ("--lower", "0", "--upper", "9", "--epsilon", "1", "--budget", "n")
+    for question in ("mean", "total", "histogram"):
+        assert dampen(question, "stays.csv", "--value", "days", *numbers).code == 0
+    told = dampen("report", "n").out
+    assert all(f"| {each} of days |" in told for each in ("mean", "total", "histogram"))
+
+
 def test_a_budget_with_a_delta_shows_what_is_spent_of_it(dampen, place):
     dampen("budget", "create", "d", "--epsilon", "9", "--delta", "1e-4", "--neighbours",
            "add-remove-row")  # fmt: skip

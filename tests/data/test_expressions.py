@@ -361,6 +361,34 @@ def test_a_replaced_value_may_enter_or_leave_what_a_filter_keeps(ask):
     assert plan.accuracy != free.expect(ask, where="v > 1", epsilon=2, **asked).accuracy
 
 
+@pytest.mark.parametrize(
+    ("value", "share"),
+    [("pay > 2", 0.4), ("size in ['big', 'old']", 0.4), ("pay is missing", 0.2),
+     ("not (size == 'big')", 0.8), ("size != 'big' and pay >= 1", 0.6)],
+)  # fmt: skip
+def test_the_mean_of_a_condition_is_its_share(value, share, tmp_path):
+    """Rows whose cell is missing do not hold it, as in pandas."""
+    sizes = ["big", "old", "new", None, "new"] * 200
+    pays = [1, 2, 3, None, 4] * 200
+    path = tmp_path / "rows.csv"
+    rows = [
+        "size,pay",
+        *(f"{a or ''},{'' if b is None else b}" for a, b in zip(sizes, pays, strict=True)),
+    ]
+    path.write_text("\n".join(rows))
+    for data in (path, {"size": sizes, "pay": pays}, pd.DataFrame({"size": sizes, "pay": pays})):
+        found = dampen.mean(data, value, epsilon=1000)
+        assert found.answer == pytest.approx(share, abs=0.001)
+        assert dampen.total(data, value, epsilon=1000).answer == pytest.approx(1000 * share, abs=1)
+    grouped = dampen.mean(path, value, by="size", groups=["new", "big"], epsilon=1000).answer
+    assert all(0 <= each <= 1 for each in grouped.values())
+
+
+def test_a_single_equal_sign_is_corrected():
+    with pytest.raises(ParameterError, match="Write =="):
+        dampen.mean({"size": ["big"]}, "size = 'big'", epsilon=1)
+
+
 def test_a_value_may_be_a_formula():
     stays = {"came": [1, 2, 3, None], "left": [4, 6, 5, 9], "g": ["a", "a", "b", "b"]}
     given = {"lower": 0, "upper": 10, "step": 1, "epsilon": "100000"}

@@ -47,6 +47,42 @@ def test_a_question_is_answered_charged_and_kept(running, path: str) -> None:
     assert mine["release"] == kept
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "status", "says"),
+    [
+        (
+            "percentile",
+            '{"valeu": "salary", "p": 50, "epsilon": 1}',
+            400,
+            "no parameter valeu here",
+        ),
+        ("percentile", '{"p": 50, "epsilon": 1}', 400, "Expected value, which is missing"),
+        ("percentile", "{value: 3}", 400, "Expected the body to be JSON, got something else"),
+        ("percentil", '{"value": "salary"}', 404, "GET /v1/datasets lists the data sets"),
+    ],
+)
+def test_a_mistake_in_a_request_is_named(
+    running, path: str, body: str, status: int, says: str
+) -> None:
+    """A misspelt name was hidden by the one that it left out, and an address had no advice."""
+    headers = {**running.token(), "content-type": "application/json"}
+    answer = running.http.post(f"/v1/datasets/salaries/{path}", headers, body.encode())
+    assert answer.status_code == status
+    assert says in answer.json()["message"]
+
+
+def test_a_share_is_the_mean_of_a_condition_on_public_columns(running) -> None:
+    who = running.token()
+    share = running.ask("stays/mean", who, value="days >= 3", epsilon="5").json()
+    assert 0 < share["answer"] < 1, share
+    statement = "SELECT AVG(CASE WHEN days >= 3 THEN 1 ELSE 0 END) FROM stays"
+    asked = {"statement": statement, "epsilon": "5"}
+    again = running.http.post("/v1/sql", who, asked).json()
+    assert abs(again["answer"] - share["answer"]) < 0.2
+    refused = running.ask("stays/mean", who, value="daze >= 3", epsilon="5")
+    assert (refused.status_code, "no public column 'daze'" in str(refused.json())) == (400, True)
+
+
 def test_numbers_come_with_intervals_and_a_filter(running) -> None:
     who = running.token()
     asked = {"by": "hospital", "where": "days >= 3", "epsilon": "5"}

@@ -61,7 +61,7 @@ def test_rows_say_nothing_of_persons() -> None:
     assert not check_admissible(broken, Universe.units("ab", max_units=2, max_rows=2))
 
 
-def test_a_relation_of_ones_own_may_be_any() -> None:
+def test_a_custom_relation_may_be_any() -> None:
     ballots = OwnProblem("ab", votes, bound=1, neighbours="own:ballot", one_sided=True, exact=True)
     assert all(verify(ballots, ROWS, mechanisms=["pf"]))
 
@@ -136,7 +136,7 @@ class TenthOfTheNoise:
         return GUMBEL.rho(epsilon, k)
 
 
-def test_noise_of_ones_own_is_not_checked() -> None:
+def test_custom_noise_is_reported_as_not_checked() -> None:
     counted = OwnProblem("ab", votes, bound=1, one_sided=True, exact=True)
     mine = Mechanism("mine", Global(), TenthOfTheNoise())
     verdicts = verify(counted, ROWS, mechanisms=["em", mine])
@@ -164,7 +164,7 @@ LAWS: dict[str, Callable[[Sequence[str]], Any]] = {
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_what_is_no_law_is_refused(law: str) -> None:
+def test_a_law_without_probabilities_is_refused(law: str) -> None:
     with pytest.raises(ParameterError, match="Expected the probabilities of"):
         law_loss(LAWS[law], ROWS, epsilon=1)
 
@@ -203,7 +203,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_is_not_admissible_fails(name: str) -> None:
+def test_a_sensitivity_that_is_not_admissible_fails(name: str) -> None:
     assert any(verdict.fails for verdict in verify(BROKEN[name], ROWS))
     assert search(BROKEN[name], [()], AddRemove("ab")).fails
 

@@ -16,7 +16,8 @@ missing there.
 A column whose declared type is one of these is read as numbers: days since 1970-01-01 for dates and
 times, seconds for durations, 0 and 1 for truth values.  Bounds are written the same way
 (`as_bound`).  Where no type is declared, as in CSV, a bound that is a date says that the column
-holds dates, in ISO 8601.  Every cell is read alone, and what is none of these is missing.
+holds dates, in ISO 8601 or as 31.12.2024.  Every cell is read alone, and what is none of these is
+missing.
 """
 
 import re
@@ -66,6 +67,7 @@ __all__ = [
     "MOST_DIGITS",
     "WHOLE",
     "Bound",
+    "DatedTable",
     "Lookup",
     "Measure",
     "as_bound",
@@ -78,6 +80,7 @@ __all__ = [
     "as_step",
     "as_written",
     "clipped",
+    "dotted_date",
     "finite_range",
     "holds_whole",
     "in_arrow",
@@ -107,6 +110,10 @@ Bound: TypeAlias = str | float | date | timedelta
 
 DAY = 86_400
 EPOCH = datetime(1970, 1, 1)  # times without a zone are as they are written
+DOTTED = re.compile(
+    r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:[ T]+(\d{1,2}):(\d\d)(?::(\d\d))?)?", re.ASCII
+)
+"""Day, month and year with dots between them: nobody writes the month first so."""
 ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?(?:Z|[+-]\d\d:?\d\d)?")
 TYPES: tuple[tuple[str, Measure], ...] = (
     ("datetime64[d]", "date"),
@@ -244,7 +251,7 @@ def measured(
 def as_bound(bound: Any) -> Any:
     """A public bound as a number, if it is a date, a time, a duration or a truth value.
 
-    Dates may be written as text, in ISO 8601.  All else is as it is.
+    Dates may be written as text, in ISO 8601 or as 31.12.2024.  All else is as it is.
 
     >>> as_bound("1970-01-11"), as_bound(timedelta(minutes=2)), as_bound(12.5)
     (10, 120, 12.5)
@@ -254,7 +261,7 @@ def as_bound(bound: Any) -> Any:
     if isinstance(bound, np.datetime64 | np.timedelta64):
         bound = bound.astype("datetime64[us]" if isinstance(bound, np.datetime64) else "m8[us]")
         bound = bound.item()
-    if isinstance(bound, str) and ISO.fullmatch(bound.strip()):
+    if isinstance(bound, str) and (ISO.fullmatch(bound.strip()) or DOTTED.fullmatch(bound.strip())):
         bound = _parsed(bound.strip())
     if isinstance(bound, timedelta):
         return _plain(Fraction(bound // timedelta(microseconds=1), 10**6))
@@ -338,6 +345,33 @@ class MeasuredTable:
         [field] = [each for each in self.opened.fields if each.name == self.column]
         kind: Kind = "any" if field.type is not None else "text"
         return {name: kind if name == self.column else each for name, each in wanted.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DatedTable:
+    """A table of which public facts say that some columns hold dates.  Cells are as they are."""
+
+    opened: Opened
+    dated: frozenset[str]
+
+    title = PassedOn[str]()
+    declared = PassedOn[bool]()
+    rows = PassedOn[int | None]()
+    ordered = PassedOn[bool]()
+    streams = PassedOn[bool]()
+
+    @property
+    def fields(self) -> Sequence[Field]:
+        return [
+            replace(each, dates=each.name in self.dated and each.holds != "numbers")
+            for each in self.opened.fields
+        ]
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        return self.opened.batches(wanted)
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        return self.opened.counts(wanted, cell_of, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,12 +475,30 @@ _READERS: Mapping[Measure, Callable[[Any], float]] = {
 }
 
 
+def dotted_date(text: str) -> date | None:
+    """A date such as 31.12.2024, or a time such as 31.12.2024 14:05; None of any other text.
+
+    Raises:
+        ValueError: if the calendar has no such day.
+    """
+    found = DOTTED.fullmatch(text)
+    if found is None:
+        return None
+    day, month, year, hour, minute, second = (int(each or 0) for each in found.groups())
+    if found[4] is None:
+        return date(year, month, day)
+    return datetime(year, month, day, hour, minute, second)
+
+
 def _parsed(text: str) -> date:
-    """A date or time in ISO 8601.
+    """A date or time in ISO 8601, or with dots.
 
     Raises:
         ValueError: if it is none.
     """
+    dotted = dotted_date(text)
+    if dotted is not None:
+        return dotted
     if not ISO.fullmatch(text):
         raise ValueError
     return date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text)

@@ -31,7 +31,8 @@ does not hold, for it may enter or leave.
 
 Numbers are floats of 64 bits.  Text is compared by its code points.  A column is read as text if it
 is compared with text, and as numbers if it is compared with numbers or calculated with.  Dates
-count in days since 1970; a text that is compared with a column of dates is read as one.  An empty
+count in days since 1970; a text that is compared with a column of dates is read as one.  A column
+holds dates if its type says so, or the public facts of the data set.  An empty
 text is missing.  Words such as `and` may be written in capitals.
 
 **Views** (`FilteredTable`, `DerivedTable`) are `Opened` themselves, so that questions need not know
@@ -56,7 +57,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import as_bound, as_number, as_numbers, is_arrow, parsed_numbers
+from dampen.data.columns import (
+    as_measured,
+    as_number,
+    as_numbers,
+    dotted_date,
+    is_arrow,
+    parsed_numbers,
+)
 from dampen.data.source import (
     Batch,
     CellOf,
@@ -91,6 +99,7 @@ __all__ = [
     "filtered",
     "is_formula",
     "kept",
+    "looks_like_formula",
     "parse_condition",
     "parse_formula",
     "whole_literal",
@@ -227,6 +236,8 @@ INSTEAD = {
     "like": "Write a list of values: ward in ['A', 'B'].",
 }
 """What to write in place of what other languages have."""
+MEANT = re.compile(r"[-+*/`(<>=]|\bin\s*\[|\bis\s+(not\s+)?missing\b", re.IGNORECASE)
+"""What a formula has that names of columns hardly have."""
 BARE_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)", re.ASCII)
 """Would be read as two subtractions."""
 
@@ -249,24 +260,26 @@ def parse_condition(text: str, name: str = "where") -> "Expression":
 
 
 def parse_formula(text: str) -> "Expression":
-    """Reads the formula of `value=`, whose outcome is a number.
+    """Reads the formula of `value=`, whose outcome is a number, or a condition: true or false.
 
     Raises:
         ParameterError: if it is none; the error points at the word that is wrong.
     """
     parser = _Parser("value", _checked_text(text, "value"))
     node = parser.whole()
-    if isinstance(node, CONDITIONS):
-        parser.refuse("a number, such as discharged - admitted, not a condition", node.token)
-    parser.number(node)
+    if not isinstance(node, CONDITIONS):
+        parser.number(node)
     return Expression(parser.text, parser.name, node, _kinds(node, parser.refuse))
 
 
 def is_formula(text: str, opened: Opened) -> bool:
-    """Whether a text is meant as a formula: no column is called so, and it calculates."""
-    if any(field.name == text for field in opened.fields):
-        return False
-    return bool(re.search(r"[-+*/`(]", text)) and bool(re.search(r"\w", text))
+    """Whether a text is a formula: no column is called so, and it calculates or compares."""
+    return looks_like_formula(text) and all(field.name != text for field in opened.fields)
+
+
+def looks_like_formula(text: str) -> bool:
+    """Whether a text that is no name of a column calculates or compares."""
+    return bool(MEANT.search(text)) and bool(re.search(r"\w", text))
 
 
 class _Parser:
@@ -600,12 +613,14 @@ class Expression:
         name: of the parameter that it was written for.
         node: as it was read.
         kinds: of every column, as far as the expression tells.
+        written: the columns of dates whose cells have no type and may be text.
     """
 
     text: str
     name: str
     node: Node
     kinds: Mapping[str, As | None]
+    written: frozenset[str] = frozenset()
 
     def fitted(self, opened: Opened) -> "Expression":
         """The expression with the kinds of all columns, from declared types where it is open.
@@ -623,7 +638,15 @@ class Expression:
         spread = _spread(self.node, kinds, self._refuse)
         self._check_dates(spread)
         known = {column: kind or "either" for column, kind in spread.items()}
-        return Expression(self.text, self.name, self.node, known)
+        written = frozenset(
+            name for name, field in declared.items() if field.dates and not _is_date(field)
+        )
+        return Expression(self.text, self.name, self.node, known, written)
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether it is true or false, not a number."""
+        return isinstance(self.node, CONDITIONS)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -634,7 +657,8 @@ class Expression:
     def wanted(self) -> dict[str, Kind]:
         """The columns, and how to read them."""
         reads: dict[As | None, Kind] = {"numbers": "numbers", "dates": "any"}
-        return {name: reads.get(kind, "text") for name, kind in self.kinds.items()}
+        found = {name: reads.get(kind, "text") for name, kind in self.kinds.items()}
+        return found | dict.fromkeys(self.written, "text")
 
     def keeps(self, batch: Batch) -> Bools:
         """Whether a condition keeps each row of a batch."""
@@ -654,7 +678,7 @@ class Expression:
                 f"Column {column!r} holds {field.type}, {where}. Choose a column of text, numbers, "
                 "truth values or dates."
             )
-        if _is_date(field):
+        if _is_date(field) or field.dates:
             return "dates"
         if _is_bool(field):
             return "numbers"
@@ -855,14 +879,19 @@ def as_floats(chunk: Chunk) -> FloatArray:
     return np.fromiter(map(_float, chunk), dtype=np.float64, count=len(chunk))
 
 
-def as_days(chunk: Chunk) -> FloatArray:
-    """A chunk of a column that is declared as dates, in days since 1970.
+def as_days(chunk: Any) -> FloatArray:
+    """A chunk of a column of dates, in days since 1970.
 
-    SQLite holds dates as text in ISO 8601; what else there is among Python's objects is missing.
+    Cells without a type of their own are dates, or texts of dates as SQLite and text files hold
+    them; what else there is among them is missing.
     """
-    if is_arrow(chunk) or (isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O"):
+    if is_arrow(chunk):
+        import pyarrow as pa
+
+        return as_floats(chunk) if pa.types.is_temporal(chunk.type) else as_measured(chunk, "time")
+    if isinstance(chunk, np.ndarray) and chunk.dtype.kind == "M":
         return as_floats(chunk)
-    return np.fromiter(map(_day_of, chunk), dtype=np.float64, count=len(chunk))
+    return as_measured(chunk, "time")
 
 
 def as_texts(chunk: Chunk) -> Any:
@@ -917,23 +946,12 @@ def _float(cell: Any) -> float:
         return np.nan
 
 
-def _day_of(cell: Any) -> float:
-    try:
-        moment = as_bound(cell) if isinstance(cell, str) else cell
-        if isinstance(moment, date):
-            return _days(moment)
-        return float(moment) if moment is not cell else np.nan
-    except Exception:  # a date that there is none, or whatever an object does
-        return np.nan
-
-
 def _day(text: str) -> float:
     """A date as days since 1970, NaN for other cells; without a zone it is UTC."""
     try:
-        moment = datetime.fromisoformat(text)
+        return _days(dotted_date(text) or datetime.fromisoformat(text))
     except ValueError:
         return np.nan
-    return _days(moment)
 
 
 def _days(cell: date) -> float:
@@ -1055,7 +1073,10 @@ class KeptCells:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DerivedTable:
-    """A table with one more column of numbers, which has the text of its formula as its name."""
+    """A table with one more column, which has the text of its formula as its name.
+
+    It holds numbers; truth values if the formula is a condition.
+    """
 
     opened: Opened
     formula: Expression
@@ -1064,7 +1085,8 @@ class DerivedTable:
 
     @property
     def fields(self) -> Sequence[Field]:
-        return [*self.opened.fields, Field(self.formula.text, "double", "numbers")]
+        made = "bool" if self.formula.is_condition else "double"
+        return [*self.opened.fields, Field(self.formula.text, made, "numbers")]
 
     declared = PassedOn[bool]()
     rows = PassedOn[int | None]()
@@ -1101,8 +1123,17 @@ class DerivedCells:
 
 def _with_formula(batch: Batch, wanted: Mapping[str, Kind], formula: Expression) -> Batch:
     return {
-        name: formula.numbers(batch) if name == formula.text else batch[name] for name in wanted
+        name: _worked_out(batch, kind, formula) if name == formula.text else batch[name]
+        for name, kind in wanted.items()
     }
+
+
+def _worked_out(batch: Batch, kind: Kind, formula: Expression) -> Chunk:
+    """The column of a formula: floats, or truth values where they may be of any type."""
+    if not formula.is_condition:
+        return formula.numbers(batch)
+    holds = formula.keeps(batch)
+    return holds if kind == "any" else holds.astype(np.float64)
 
 
 def _kept_rows(batch: Batch, wanted: Mapping[str, Kind], condition: Expression) -> Batch:

@@ -43,6 +43,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from glob import glob, has_magic
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
@@ -747,6 +748,37 @@ def open_file(
     if is_json(opened):
         return _open_json(opened, header=header)
     return replace(_open_csv(opened, header=header), decimal=decimal)
+
+
+LIKELY = "cp1252"
+"""The encoding of most text files that are not UTF-8."""
+COMMA = re.compile(r"[+-]?[0-9]+(?:\.[0-9]{3})*,[0-9]+")
+"""A number with a decimal comma."""
+
+
+def likely_form(opened: TextFile) -> tuple[str, str]:
+    """The encoding and the point of numbers that a text file seems to have; reads all of it.
+
+    Returns:
+        What `open_file` takes: "" for UTF-8, and "." or ",".
+    """
+    with opened.bytes.open() as stream:
+        content = stream.read()
+    try:
+        encoding, text = "", content.decode("utf-8")
+    except UnicodeDecodeError:
+        encoding, text = LIKELY, content.decode(LIKELY, errors="replace")
+    if opened.separator in ("", ","):
+        return encoding, opened.decimal
+    size = len(opened.fields)
+    commas = [0] * size
+    present = [0] * size
+    for record in islice(csv.reader(io.StringIO(text), delimiter=opened.separator), 1, None):
+        for place, cell in enumerate(record[:size]):
+            present[place] += bool(cell.strip())
+            commas[place] += COMMA.fullmatch(cell.strip()) is not None
+    mostly = any(2 * some > every > 0 for some, every in zip(commas, present, strict=True))
+    return encoding, "," if mostly else opened.decimal
 
 
 def files_of(name: str) -> list[str]:

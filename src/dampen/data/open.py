@@ -112,7 +112,8 @@ def located(data: Any, *, header: bool = False, encoding: str = "", decimal: str
 
 def _with_column(opened: Opened, value: str) -> Opened:
     """The table with a column of that name; a name that it does not have may be a formula."""
-    if any(field.name == value for field in opened.fields) or len(columns_of(opened, value)) > 1:
+    several = len(columns_of(opened, value)) > 1 and "[" not in value
+    if several or any(field.name == value for field in opened.fields):
         return opened
     from dampen.data.expressions import derived
 

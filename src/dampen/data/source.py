@@ -80,11 +80,13 @@ class Field:
         type: in the holder's words, `int64` or `string`; None where only the values would tell.
         holds: what that type is good for: numbers (which are labels too), labels, or other things
             such as lists; None where only the values would tell.
+        dates: whether public facts say that it holds dates, which its type does not say.
     """
 
     name: str
     type: str | None = None
     holds: Literal["numbers", "labels", "other"] | None = None
+    dates: bool = False
 
 
 T_co = TypeVar("T_co", covariant=True)

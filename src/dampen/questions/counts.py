@@ -237,7 +237,7 @@ class HistogramQuestion:
         return facts
 
     def text(self) -> str:
-        return f"histogram of {self.value}" + ("" if self.by is None else f" by {self.by}")
+        return f"of {self.value}" + ("" if self.by is None else f" by {self.by}")
 
     def shape(self) -> Shape:
         return "number"

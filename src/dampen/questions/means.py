@@ -533,7 +533,7 @@ class NumbersQuestion:
         return self.column.shown()
 
     def text(self) -> str:
-        return f"{self.name} of {self.value}" + ("" if self.by is None else f" by {self.by}")
+        return f"of {self.value}" + ("" if self.by is None else f" by {self.by}")
 
     def shape(self) -> Shape:
         return "number"
@@ -929,7 +929,7 @@ class MeanMethod:
             tail = -math.expm1(math.log(CONFIDENCE) / size)
             steps = min(steps, math.ceil(float(scale) * math.log(1 / tail)) + 1)
         noise = steps / self.question.column.grid.top
-        needed = rounded_up(102 * noise)
+        needed = max(2, rounded_up(102 * noise))
         every = "the mean" if size == 1 else f"each of the {size:,} means"
         of = f"{needed:,} rows" if size == 1 else f"its group has {needed:,} rows"
         runs = f"In at least {10 * CONFIDENCE:.0f} of 10 runs"
@@ -1008,7 +1008,7 @@ class PublicSizeMethod:
         grid = self.question.column.grid
         noise = likely_noise(1 / self.scale(epsilon), 1, self.noise) * grid.step
         if self.is_mean:
-            needed = rounded_up(float(100 * noise / (grid.top * grid.step)))
+            needed = max(2, rounded_up(float(100 * noise / (grid.top * grid.step))))
             sentence = (
                 f"In at least {10 * CONFIDENCE:.0f} of 10 runs the mean is off by at most 1 % of "
                 f"the range if there are {needed:,} rows."

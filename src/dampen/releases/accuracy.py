@@ -330,7 +330,7 @@ def of_numbers(told: Accuracy, source: Opened, column: str) -> Accuracy:
         return told
     hint = (
         "Only numbers count here. If the column holds dates, pass kind='date'; if its decimals "
-        "have a comma, state decimal=',' for the data set."
+        'have a comma, write decimal = "," into dampen.toml, or pass it to dampen.dataset.'
     )
     return replace(told, sentence=f"{told.sentence} {hint}")
 

@@ -38,7 +38,8 @@ import numpy as np
 from dampen.core.mechanisms import Mechanism, check_joint, named, select
 from dampen.core.sampling import Entropy, InsecureEntropy, SystemEntropy
 from dampen.core.selection import Neighbours, Problem, check_k
-from dampen.data.open import located
+from dampen.data.columns import DatedTable
+from dampen.data.open import located, open_table
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import (
     AccuracyWarning,
@@ -71,7 +72,7 @@ from dampen.releases.numbers import Law
 from dampen.releases.question import Question, Shape, check_size_is_public
 from dampen.releases.release import Release
 from dampen.releases.units import unit_method
-from dampen.schema.schema import Schema
+from dampen.schema.schema import Numbers, Schema
 
 __all__ = [
     "DRAWS",
@@ -203,7 +204,22 @@ def _opened(
     """The data, opened by the question, and read as the schema says that it is written."""
     if schema is not None and question.data == "table":
         data = located(data, header=header, encoding=schema.encoding, decimal=schema.decimal)
+        dated = _dates_in_expressions(question, schema)
+        if dated:
+            data = DatedTable(open_table(data, header=header, table=table), dated)
+            table = None
     return question.open(data, header=header, table=table)
+
+
+def _dates_in_expressions(question: Question, schema: Schema) -> frozenset[str]:
+    """The columns of dates, by the public facts, that a condition or a formula may speak of."""
+    written = [getattr(question, name, None) for name in ("where", "value")]
+    texts = [each for each in written if isinstance(each, str) and each not in schema.columns]
+    return frozenset(
+        name
+        for name, column in schema.columns.items()
+        if isinstance(column, Numbers) and column.dates and any(name in text for text in texts)
+    )
 
 
 @dataclass(frozen=True, slots=True)

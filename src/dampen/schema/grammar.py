@@ -60,7 +60,8 @@ import numpy as np
 
 from dampen.core.selection import FloatArray
 from dampen.data.columns import as_labels, as_measured, as_numbers
-from dampen.data.open import open_table
+from dampen.data.files import TextFile, likely_form
+from dampen.data.open import located, open_table
 from dampen.data.source import Field as SourceField
 from dampen.data.source import Opened, whole_columns
 from dampen.epsilon import shortened
@@ -698,7 +699,7 @@ budgets = [{name}]
 unit = "row"                # what ε protects: one row; or a person, by the name of their column
 units-public = false        # true only if the number of rows is public
 # rows = 1000               # a public bound on the number of rows, if there is one
-
+{form}
 [data.columns]
 """
 TAKEN = "# taken from the data: confirm that it is public"
@@ -729,8 +730,24 @@ def draft_data(data: Any, *, file: str, name: str, look: bool = False, header: b
         ParameterError: if there is no such table.
     """
     opened = open_table(data, header=header)
-    lines = _looked(opened) if look else [_open_line(each) for each in opened.fields]
-    return CONFIRM.format(name=written(name), file=written(file)) + "\n".join(lines) + "\n"
+    form = ""
+    if look and isinstance(opened, TextFile) and opened.bytes.path is not None:
+        encoding, decimal = likely_form(opened)
+        opened = located(data, header=header, encoding=encoding, decimal=decimal)
+        opened = open_table(opened, header=header)
+        form = _form_lines(encoding, decimal)
+    named = [each for each in opened.fields if each.name.strip()]
+    lines = _looked(opened, named) if look else [_open_line(each) for each in named]
+    head = CONFIRM.format(name=written(name), file=written(file), form=form)
+    return head + "\n".join(lines) + "\n"
+
+
+def _form_lines(encoding: str, decimal: str) -> str:
+    """How a text file is written, where that is not the usual way."""
+    lines = [f'encoding = "{encoding}"         # the file is not UTF-8'] if encoding else []
+    if decimal != ".":
+        lines.append(f'decimal = "{decimal}"               # the point of its numbers')
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _open_line(field: SourceField) -> str:
@@ -744,12 +761,16 @@ def _open_line(field: SourceField) -> str:
     return f"# {written_key(field.name)} = {facts}"
 
 
-def _looked(opened: Opened) -> list[str]:
-    held = [each for each in opened.fields if each.holds != "other"]
+def _looked(opened: Opened, named: Sequence[SourceField]) -> list[str]:
+    held = [each for each in named if each.holds != "other"]
+    decimal = opened.decimal if isinstance(opened, TextFile) else "."
     columns = whole_columns(opened, dict.fromkeys((each.name for each in held), "text"))
     lines: list[str] = []
-    for each in opened.fields:
-        column = drafted_column(as_labels(columns[each.name])) if each in held else None
+    for each in named:
+        labels = as_labels(columns[each.name]) if each in held else []
+        if decimal != ".":
+            labels = [_with_point(label, decimal) for label in labels]
+        column = drafted_column(labels) if labels else None
         if column is None:
             lines.append(_open_line(each))
         else:
@@ -772,6 +793,12 @@ def drafted_column(values: Sequence[Any]) -> Column | None:
     if not 1 <= len(present) <= MANY:
         return None
     return Categories(tuple(map(Word, present)))
+
+
+def _with_point(label: Any, decimal: str) -> Any:
+    """A cell with a point where it is a number with another sign in its place."""
+    pointed = label.replace(decimal, ".", 1) if isinstance(label, str) else label
+    return pointed if isinstance(pointed, str) and not np.isnan(_number_of(pointed)) else label
 
 
 def _is_date(text: str) -> bool:

@@ -74,6 +74,10 @@ SPENT_LINK = (
 )
 B = TypeVar("B", bound=Body)
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
+NOWHERE = (
+    "There is nothing at this address. GET /v1/datasets lists the data sets and their questions, "
+    "GET /v1/questions what each question takes, and /docs describes the rest."
+)
 PAGES = {"/": "index.html", "/docs": "docs.html"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
@@ -343,7 +347,8 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def other(_: Request, error: HTTPException) -> JSONResponse:
         code = 1 if error.status_code >= 500 else 2
-        return JSONResponse(error_body(code, f"{error.detail}."), error.status_code)
+        told = NOWHERE if error.status_code == 404 else f"{error.detail}."
+        return JSONResponse(error_body(code, told), error.status_code)
 
 
 def _told(error: DampenError) -> tuple[int, dict[str, Any]]:

@@ -30,7 +30,7 @@ from pydantic import (
     create_model,
 )
 
-from dampen.data.expressions import parse_condition
+from dampen.data.expressions import looks_like_formula, parse_condition, parse_formula
 from dampen.data.source import joined_columns, named_columns
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError, did_you_mean
@@ -196,6 +196,8 @@ def fact_of(schema: Schema, fact: Fact, asked: Mapping[str, Any]) -> Any:
         asked: the parameters that an analyst stated.
     """
     column = asked.get(fact.of) if fact.of else None
+    if column is not None and column not in schema.columns and looks_like_formula(column):
+        return None  # nothing is stated of a formula
     if fact.either and column is not None:
         return schema.fact_if_any(fact.name, column)
     return schema.fact(fact.name, column)
@@ -219,14 +221,23 @@ def _facts(
 def _check_columns(schema: Schema, name: str, asked: Mapping[str, Any]) -> None:
     for each in asked_parameters(name):
         if each.kind == "column" and each.name in asked:
-            for column in named_columns(asked[each.name], schema.columns):
-                _check_column(schema, column, each.holds)
+            _check_value(schema, asked[each.name], each)
         if each.kind == "columns":
             for column in asked.get(each.name, ()):
                 _check_column(schema, column, each.holds)
         if each.kind == "condition" and each.name in asked:
             for column in parse_condition(asked[each.name], each.name).columns:
                 _check_column(schema, column, "")
+
+
+def _check_value(schema: Schema, value: str, declared: Parameter) -> None:
+    """Checks a column, several of them joined by commas, or the columns of a formula."""
+    if value not in schema.columns and declared.name == "value" and looks_like_formula(value):
+        for column in parse_formula(value).columns:
+            _check_column(schema, column, "")
+        return
+    for column in named_columns(value, schema.columns):
+        _check_column(schema, column, declared.holds)
 
 
 def _check_moments(schema: Schema, name: str, asked: Mapping[str, Any]) -> None:
@@ -567,7 +578,9 @@ OF_SHAPES = ("body", "str", "int", "float", "bool")
 
 def mistake(error: Misshapen) -> str:
     """What is wrong with a body, in one sentence."""
-    first = error.errors()[0]
+    found = error.errors()
+    unknown = (each for each in found if each["type"] == "extra_forbidden")
+    first = next(unknown, found[0])  # a misspelt name comes before the one that is then missing
     parts = [str(part) for part in first["loc"] if part not in OF_SHAPES]
     named = ".".join(part for part in parts if part.isidentifier() or part.isdecimal())
     wrong = _wrong(first["type"], str(first["msg"]), named or "the body")
@@ -575,10 +588,12 @@ def mistake(error: Misshapen) -> str:
 
 
 def _wrong(kind: str, told: str, where: str) -> str:
+    if kind == "json_invalid":
+        return f"Expected the body to be JSON, got something else ({told.partition(': ')[2]})"
     if kind == "missing":
         return f"Expected {where}, which is missing"
     if kind == "extra_forbidden":
-        return f"There is no parameter {where} here"
+        return f"There is no parameter {where} here. GET /v1/questions lists those of each question"
     if kind == "string_pattern_mismatch":
         return f"Expected {where} to be a number"
     if told.startswith("Input should be "):

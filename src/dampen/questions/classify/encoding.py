@@ -262,8 +262,7 @@ def bins(
     Args:
         low: the lower end of the first bin.
         high: the upper end of the last one.
-        count: how many; if left out, a tree of classes has 10 to 160 by a public rule, one of
-            numbers 160, and naive Bayes 10.
+        count: how many; if left out, a tree has 10 to 160 by a public rule, and naive Bayes 10.
         missing: "own" gives missing values a bin of their own.
 
     Returns:

@@ -148,6 +148,8 @@ MOST_TERMS = 2**26
 """Bounds on the work for a menu: counts of rows, and terms of the weights of splits."""
 BIN_COUNTS = (COARSEST, 20, 40, FINEST_BINS)
 MOST_SUMS = 51_200
+SUMS_OF_NUMBERS = 2
+"""Of every bin in a regression tree, where a classifier has one for each class: rows and total."""
 """Columns times classes times bins of a tree, at most, where it chooses its bins."""
 MOST_CELLS = 2**25
 """Counts that are held at once."""
@@ -651,6 +653,7 @@ def bin_count(columns: int, classes: int) -> int:
     """How many bins of equal width a tree has where their number is left to it.
 
     160, 40, 20 or 10: the most with which columns times classes times bins are at most `MOST_SUMS`.
+    A regression tree counts as one of `SUMS_OF_NUMBERS` classes: 160 bins up to 160 columns.
     A function of public facts alone.  Bins show what ten hide in skewed columns, and are cheap, as
     noise grows with the logarithm of the number of splits; but the more sums every split takes, the
     fewer splits a menu has.  `MOST_SUMS` is chosen by `dampen-studies run bins`, leaving one table

@@ -80,6 +80,7 @@ from dampen.questions.classify.plan import (
     FEW_TABLES,
     JOINT,
     STEPS,
+    SUMS_OF_NUMBERS,
     TreePlan,
     bin_count,
     given_stages,
@@ -189,7 +190,8 @@ class Supervision:
     def for_tree(self) -> "Supervision":
         """With as many bins as suit a tree where their number is left to it."""
         classes = 2 if self.classes is None else len(self.classes)
-        return self._fixed(bin_count(len(self.domains), classes))
+        sums = SUMS_OF_NUMBERS if self.numbers else classes
+        return self._fixed(bin_count(len(self.domains), sums))
 
     def _fixed(self, count: int) -> "Supervision":
         domains = {name: d and fixed(d, count) for name, d in self.domains.items()}
@@ -850,7 +852,7 @@ class RegressionQuestion(ModelQuestion):
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> TreeMethod:
         del schema
-        known = supervision(self, source, numbers=True)
+        known = supervision(self, source, numbers=True).for_tree()
         return TreeMethod.planned(self.name, known, price, max_depth=self.max_depth)
 
     def plan(self, price: Price, source: Opened | None = None) -> TreePlan | SearchPlan:
@@ -1170,7 +1172,7 @@ def _tree_plan(
     if classes is None or question.max_rows is None:
         raise ParameterError(LACKING)
     numbers = isinstance(classes, Bins)
-    count = facts.FINEST_BINS if numbers else bin_count(len(domains), len(classes))
+    count = bin_count(len(domains), SUMS_OF_NUMBERS if numbers else len(classes))
     plan = partial(
         tree_plan,
         domains=[fixed(domain, count) for domain in domains],
