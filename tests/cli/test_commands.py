@@ -22,7 +22,7 @@ BAYES = ("naive-bayes", *TREE[1:])
 COMPARE = ("compare", "top-k", "follows.csv.gz", "--n", "40", "-k", "2", "--epsilon", "1",
            "--tries", "2", "--public")  # fmt: skip
 COMPARE_TABLE = ("compare", "percentile", "salaries.csv", "--value", "salary", "-p", "50",
-                 "--upper", "9e5", "--step", "1000", "--epsilon", "1,9", "--tries", "8",
+                 "--upper", "9e5", "--step", "1000", "--epsilon", "1,9", "--tries", "40",
                  "--public")  # fmt: skip
 COMPARE_GROUPS = ("compare", "top-groups", "stays.csv", "--value", "days", "--by", "hospital",
                   "--groups", "H1,H2", "--lower", "0", "--upper", "100", "--step", "5", "--epsilon",
