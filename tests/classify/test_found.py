@@ -185,7 +185,7 @@ def test_common_binnings_follow_their_law():
     """False alarms: see `goodness`."""
     rows = [*PAIRS, PAIRS[0], PAIRS[3], PAIRS[3]]
     entropy = InsecureEntropy(6)
-    draws = [draw_common(SMALL, columns_of(rows), E * 2, entropy) for _ in range(1000)]
+    draws = [draw_common(SMALL, columns_of(rows), E * 2, entropy) for _ in range(1800)]
     counts = np.bincount(draws, minlength=len(SMALL))
     assert_draws_follow(counts, common_law(SMALL, rows, 1.0), common_law(SMALL, rows, 2.5))
 

@@ -102,7 +102,7 @@ def test_fits_follow_the_law(mechanism, criterion):
     codes, classes = np.array(rows)[:, :2], np.array(rows)[:, 2]
     index = {(*candidates.branches(r)[0], a): r for r, a in enumerate(candidates.attribute)}
     counts = np.zeros(4 * len(candidates), dtype=np.int64)
-    for _ in range(2000):
+    for _ in range(2050):
         tree = grow(rule, candidates, Rows(codes, classes, 2), entropy=SystemEntropy())
         left = np.flatnonzero(tree.routes == 1).tolist()
         r = index[(*left, int(tree.attribute[0]))]

@@ -36,7 +36,7 @@ def test_draws_follow_the_stated_law(name):
     """False alarms below 1e-7; a scale that is 30 % off is rejected."""
     ask, true, sensitivity = ASKED[name]
     entropy = InsecureEntropy(5, allow_release=True)
-    made = [ask(rho=RHO, entropy=entropy) for _ in range(1500)]
+    made = [ask(rho=RHO, entropy=entropy) for _ in range(2100)]
     drawn = [m.numbers["b"] if isinstance(m.numbers, dict) else m.numbers for m in made]
     window = range(true - 100, true + 101)
     scale = 2 * sensitivity

@@ -161,7 +161,7 @@ def test_draws_follow_the_stated_law():
     entropy = InsecureEntropy(4, allow_release=True)
     looks = [["x"] * 2, ["x"] * 3, ["x"] * 4]
     drawn = []
-    for _ in range(1500):
+    for _ in range(2400):
         run = dampen.watch(threshold=4, epsilon="1")
         yes = [run.look({"d": rows}, entropy=entropy).answer for rows in looks]
         drawn.append(yes.index(True) if True in yes else 3)

@@ -129,7 +129,7 @@ def test_answers_under_replacement_have_the_law_of_half_epsilon() -> None:
     rows = ["x"] * 5 + ["y"] * 3 + ["z"]
     held = dampen.dataset({"v": rows}, units_public=True, columns={"v": ["x", "y", "z"]})
     entropy = dampen.InsecureEntropy(5, allow_release=True)
-    drawn = [held.most_frequent("v", epsilon=1, entropy=entropy).answer for _ in range(3000)]
+    drawn = [held.most_frequent("v", epsilon=1, entropy=entropy).answer for _ in range(3100)]
     selection = MostFrequent(["x", "y", "z"]).selection(rows)
     right, wrong = (probabilities(selection, epsilon=e, mechanism="pf") for e in ("0.5", "0.65"))
     assert_draws_follow(counts_of(drawn, ["x", "y", "z"]), right, wrong)

@@ -28,7 +28,7 @@ STAYS = {
     "days": rng.integers(0, 6, 60).astype(float),
 }
 FACTS = {"ward": ["A", "B", "C"], "days": dampen.number(0, 5, step=1)}
-DRAWS = {"min-max": 600}
+DRAWS = {"min-max": 1600}
 """1,500 for the others, which take less time."""
 
 
@@ -88,7 +88,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_answers_are_drawn_as_enumerated(case):
     question, options, facts, outcomes, law = CASES[case]
-    made = drawn(stays(**facts), question, DRAWS.get(case, 1500), epsilon=2, **options)
+    made = drawn(stays(**facts), question, DRAWS.get(case, 2700), epsilon=2, **options)
     assert_draws_follow(counts_of(made, outcomes), law(2), law(1))
 
 
