@@ -268,7 +268,8 @@ class _Counted:
             piece = self._ahead
             self._ahead = b""
             if size >= 0:
-                piece, self._ahead = piece[:size], piece[size:]
+                self._ahead = piece[size:]
+                piece = piece[:size]
         else:
             piece = self._stream.read(size)
         self.taken += len(piece)

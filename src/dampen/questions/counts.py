@@ -493,7 +493,8 @@ def nonnegative_counts(noisy: IntArray) -> IntArray:
     for size, count in enumerate(sorted(counts, reverse=True), start=1):
         running += count
         if count * size > running - total:
-            above, of = running - total, size  # τ is their quotient
+            above = running - total  # τ is above / of
+            of = size
     parts = [max(count * of - above, 0) for count in counts]
     whole = [part // of for part in parts]
     left = total - sum(whole)

@@ -605,7 +605,9 @@ def finding_groups(asked: ByGroup, *, nothing: Any, cells: int = 1) -> Finding |
     Raises:
         ParameterError: if by, groups and delta do not fit together.
     """
-    by, groups, delta = asked.by, asked.groups, asked.delta
+    by = asked.by
+    groups = asked.groups
+    delta = asked.delta
     if by is None and (groups is not None or delta is not None):
         raise ParameterError("Expected by=, the column of groups, with groups= or delta=.")
     if groups is not None and delta is not None:

@@ -660,7 +660,9 @@ class Numbers:
         lower, upper = map(as_bound, ends)
         step = as_step(asked.step, *ends)
         if lower is None or upper is None:  # a place holder for a range that is to be found
-            lower, upper, step = 0, 1, None
+            lower = 0
+            upper = 1
+            step = None
         if step is None:
             step = usual_step(lower, upper, USUAL_CELLS, firsts=(1,))
         grid = Grid.between(lower, upper, step)

@@ -233,7 +233,8 @@ class Watch:
             same = told["watch"] == self._asked
             run = Run(int(told["level"]), told["charge"], int(told["looks"]))
         except (KeyError, TypeError, ValueError, OSError):
-            same, run = False, None
+            same = False
+            run = None
         if not same:
             # Without the context, which may quote the file.
             raise_alone(

@@ -800,7 +800,8 @@ def likely_push(
 
     while within(longest) < CONFIDENCE:
         longest *= 2
-    low, high = -1, longest // block
+    low = -1
+    high = longest // block
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if within(middle * block) >= CONFIDENCE else (middle, high)
@@ -846,9 +847,11 @@ def _lead_at_scale_1(law: "_Gumbel | _Peeled | _Joint") -> float:
 
 def _smallest(holds: Callable[[float], bool]) -> float:
     """The smallest g >= 0 for which a monotone property holds, from above, to one part in 10^6."""
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     while not holds(high):
-        low, high = high, 2 * high
+        low = high
+        high *= 2
     while high - low > 1e-6 * high:
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)

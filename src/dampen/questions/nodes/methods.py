@@ -139,7 +139,8 @@ def _enough(suffices: Callable[[Fraction], bool], epsilon: Fraction) -> float:
     low = epsilon
     high = 2 * epsilon
     while not suffices(high):
-        low, high = high, 2 * high
+        low = high
+        high *= 2
     for _ in range(10):
         middle = (low + high) / 2
         low, high = (low, middle) if suffices(middle) else (middle, high)
