@@ -7,6 +7,7 @@ neighbours must not tell by it which of them was asked.
 """
 
 import json
+import random
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -387,3 +388,95 @@ BROKEN: Mapping[str, Asked] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_questions_are_found_out(name: str) -> None:
     assert any(told_apart(BROKEN[name], pair) for pair in NEIGHBOURS.values())
+
+
+ODD_CELLS: tuple[Any, ...] = (None, float("nan"), 1e308, -1e300, 99, "zz", True, "4", 10**30, -0.0)
+ODD_GROUPS: tuple[Any, ...] = (None, "c", "", "a ", 3, float("nan"), "A")
+ASKED: Mapping[str, tuple[dict[str, Any], ...]] = {
+    "count": ({}, {"nonnegative": True}),
+    "histogram": (
+        {"value": "v", "lower": 0, "upper": 10, "bins": 2},
+        {"value": "v", "lower": 0, "upper": 10, "bins": 1},
+    ),
+    "total": ({"value": "v", **RANGE}, {"value": "v", "lower": 0}, {"value": "v"}),
+    "mean": ({"value": "v", **RANGE}, {"value": "v", "upper": 10}, {"value": "v"}),
+    "percentile": (
+        {"value": "v", "p": 50},
+        {"value": "v", "p": "deciles", **RANGE},
+        {"value": "v", "p": [25, 75], "lower": 0},
+        {"value": "v", "p": 99, **RANGE},
+    ),
+    "most-frequent": (
+        {"value": "g", "k": 2},
+        {"value": "g"},
+        {"value": "v", "categories": [1, 3], "mechanism": "em"},
+        {"value": "v", "categories": [1, 3, 99], "k": 3},
+    ),
+    "keys": ({"value": "g"}, {"value": ["g", "v"]}),
+    "top-groups": (
+        {"value": "v", "caution": 0},
+        {"value": "v", "k": 2, "ordered": True, **RANGE},
+        {"value": "v", "statistic": "mean", "measure": "count", **RANGE},
+        {"value": "v", "p": 90, "min_rows": 3, "measure": "statistic", **RANGE},
+    ),
+    "groups-above": ({"value": "v", "threshold": 3, **RANGE}, {"value": "v", "threshold": 2.5}),
+}
+KNOWN: tuple[dict[str, Any], ...] = (
+    {},
+    {},
+    {"g": ["a", "b"]},
+    {"g": ["a"], "v": dampen.number(0, 10)},
+    {"g": dampen.categories(["a", "b"], missing="own", unlisted="own")},
+    {"g": []},
+)
+
+
+def product_of(seed: int) -> tuple[Asked, tuple[list[Row], list[Row]]]:
+    """A random question with random parameters and facts, and random neighbours."""
+    chance = random.Random(seed)
+    facts: dict[str, Any] = {"columns": chance.choice(KNOWN)}
+    name = chance.choice(list(ASKED))
+    stated = dict(chance.choice(ASKED[name]))
+    if chance.random() < 0.5:
+        facts["unit"] = "p"
+        facts["groups_per_unit"] = chance.choice([None, 1, 5])
+        facts["rows_per_unit"] = chance.choice([1, 1, 2, 8])
+    if name in ("top-groups", "groups-above") or (name != "keys" and chance.random() < 0.5):
+        stated["by"] = "g"
+    nobody_lists = not facts["columns"].get("g") and "categories" not in stated
+    if name == "keys" or (nobody_lists and "g" in (stated.get("by"), stated.get("value"))):
+        stated["delta"] = "0.01"
+    if chance.random() < 0.2:
+        stated["where"] = chance.choice(["v >= 3", "g == 'a'", "not (v < 3)", "v is not missing"])
+    price = chance.choice(["epsilon", "epsilon", "rho"])
+
+    def row(person: str) -> Row:
+        value = chance.choice([0, 1.5, 3, 3, 7, 10])
+        group = chance.choice("aab")
+        if person == "new":
+            value = chance.choice([value, value, chance.choice(ODD_CELLS)])
+            group = chance.choice([group, group, chance.choice(ODD_GROUPS)])
+        return value, group, person
+
+    persons = chance.choice([1, 3, 20])
+    rows = [row(f"p{chance.randrange(persons)}") for _ in range(chance.choice([0, 1, 2, 5, 12]))]
+    more = [row("new") for _ in range(chance.choice([1, 2, 6]) if "unit" in facts else 1)]
+    place = chance.randrange(len(rows) + 1)
+
+    def asked(data: Any, *, epsilon: Any, **options: Any) -> Release:
+        # Answers for this ρ are about as noisy as those at ε.
+        cost = {"epsilon": epsilon} if price == "epsilon" else {"rho": "0.03"}
+        return dampen.dataset(data, **facts).ask(name, **stated, **cost, **options)
+
+    return asked, (rows, [*rows[:place], *more, *rows[place:]])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200))
+def test_random_questions_tell_no_random_neighbours_apart(seed: int) -> None:
+    """Products of features, with cells of any kind; what is refused is refused on both sides."""
+    asked, pair = product_of(seed)
+    assert told_apart(asked, pair) == []
+    for rows in pair:
+        for made in releases(asked, tuple(rows)):
+            assert "error" not in made or not made["charges"]
