@@ -411,3 +411,36 @@ def test_numbers_are_read_alike_where_a_question_wants_the_text(tmp_path: Path, 
     for kind in ("numbers", "text", "any"):
         batches = filtered(open_table(path), where).batches({"y": "text", "x": kind})
         assert [str(cell) for batch in batches for cell in batch["y"]] == ["a", "e"]
+
+
+TRUTHS = ["True", "false", "TRUE", "", "yes", "1", "0"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("back == true", [0, 2, 5]),
+        ("back == false", [1, 6]),
+        ("not (back == true)", [1, 3, 4, 6]),
+        ("back in [true]", [0, 2, 5]),
+        ("back == true or number > 5", [0, 2, 5, 6]),
+    ],
+)
+def test_texts_of_truth_values_are_compared_with_truth_values(
+    tmp_path: Path, condition: str, kept: list[int]
+) -> None:
+    """They were missing, so that nothing was true."""
+    numbers = list(range(len(TRUTHS)))
+    path = tmp_path / "visits.csv"
+    path.write_text(
+        "back,number\n" + "".join(f"{b},{n}\n" for b, n in zip(TRUTHS, numbers, strict=True))
+    )
+    for table in (path, {"back": TRUTHS, "number": numbers}):
+        found = filtered(open_table(table), condition).batches({"number": "numbers"})
+        assert [int(n) for batch in found for n in batch["number"]] == kept
+
+
+def test_objects_that_are_truth_values_are_compared_as_before() -> None:
+    table = {"back": [True, np.False_, 1, 0.0, None, "true", object()]}
+    for condition, count in (("back == true", 3), ("back == false", 2), ("back > 0", 2)):
+        assert dampen.count(table, where=condition, epsilon=50).answer == count

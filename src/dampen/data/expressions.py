@@ -32,8 +32,9 @@ does not hold, for it may enter or leave.
 Numbers are floats of 64 bits.  Text is compared by its code points.  A column is read as text if it
 is compared with text, and as numbers if it is compared with numbers or calculated with.  Dates
 count in days since 1970; a text that is compared with a column of dates is read as one.  A column
-holds dates if its type says so, or the public facts of the data set.  An empty
-text is missing.  Words such as `and` may be written in capitals.
+holds dates if its type says so, or the public facts of the data set.  Of a column without a type
+that is compared with true or false, texts such as `True` are truth values.  An empty text is
+missing.  Words such as `and` may be written in capitals.
 
 **Views** (`FilteredTable`, `DerivedTable`) are `Opened` themselves, so that questions need not know
 of them.  What they add is a public function of one row, worked out where the rows are read, after
@@ -118,7 +119,7 @@ PYTHON: Mapping[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 Bools: TypeAlias = NDArray[np.bool_]
-As: TypeAlias = Literal["numbers", "text", "dates", "either"]
+As: TypeAlias = Literal["numbers", "text", "dates", "truths", "either"]
 """How a column is read; either: row by row, as a number where it is one."""
 
 DAY = 86_400_000_000
@@ -575,6 +576,11 @@ def _kind(node: Node, kinds: Mapping[str, As | None]) -> As | None:
     return "text" if isinstance(node, Text) else "numbers"
 
 
+def _is_truth(node: Node) -> bool:
+    """Whether it is the word true or false."""
+    return isinstance(node, Number) and node.token.kind == "name"
+
+
 def _pairs(node: Node) -> Iterator[tuple[Node, Node, Token]]:
     """What must be of one kind."""
     if isinstance(node, Comparison):
@@ -637,7 +643,9 @@ class Expression:
         }
         spread = _spread(self.node, kinds, self._refuse)
         self._check_dates(spread)
-        known = {column: kind or "either" for column, kind in spread.items()}
+        known: dict[str, As | None] = {name: kind or "either" for name, kind in spread.items()}
+        untyped = {name for name, field in declared.items() if field.holds is None}
+        known |= dict.fromkeys(untyped & self._truths(), "truths")
         written = frozenset(
             name for name, field in declared.items() if field.dates and not _is_date(field)
         )
@@ -656,7 +664,7 @@ class Expression:
     @cached_property
     def wanted(self) -> dict[str, Kind]:
         """The columns, and how to read them."""
-        reads: dict[As | None, Kind] = {"numbers": "numbers", "dates": "any"}
+        reads: dict[As | None, Kind] = {"numbers": "numbers", "dates": "any", "truths": "text"}
         found = {name: reads.get(kind, "text") for name, kind in self.kinds.items()}
         return found | dict.fromkeys(self.written, "text")
 
@@ -695,6 +703,11 @@ class Expression:
                 "quotes."
             )
         return kind
+
+    def _truths(self) -> set[str]:
+        """The columns that are compared with true or false."""
+        compared = [pair for *pair, _ in _pairs(self.node) if any(map(_is_truth, pair))]
+        return {each.name for pair in compared for each in pair if isinstance(each, Column)}
 
     def _require_columns(self, opened: Opened) -> None:
         try:
@@ -759,8 +772,8 @@ class _Cells:
         if isinstance(node, Text):  # compared with dates
             return np.float64(_day(node.value))
         if isinstance(node, Column):
-            dated = self.kinds[node.name] == "dates"
-            return self._column(node.name, as_days if dated else as_floats)
+            turned = {"dates": as_days, "truths": as_truths}.get(str(self.kinds[node.name]))
+            return self._column(node.name, turned or as_floats)
         assert isinstance(node, Operation)
         left = self.number(node.left)
         right = self.number(node.right)
@@ -877,6 +890,12 @@ def as_floats(chunk: Chunk) -> FloatArray:
     if array is not None and array.dtype.kind in "Mm":
         return _days_of(array)
     return np.fromiter(map(_float, chunk), dtype=np.float64, count=len(chunk))
+
+
+def as_truths(chunk: Chunk) -> FloatArray:
+    """A chunk of a column without a type, as numbers; texts such as True are 1, False 0."""
+    numbers = as_floats(chunk)
+    return np.where(np.isnan(numbers), as_measured(chunk, "truth"), numbers)
 
 
 def as_days(chunk: Any) -> FloatArray:
