@@ -21,7 +21,7 @@ import numpy as np
 
 from dampen.core.selection import FloatArray, IntArray
 from dampen.data.columns import Lookup, as_labels, as_number, as_numbers, is_missing, measured
-from dampen.data.files import COMMA, LIKELY, TextFile
+from dampen.data.files import COMMA, LIKELY, TextFile, with_point
 from dampen.data.open import located, open_table
 from dampen.data.source import Chunk, Kind, Opened, reading, require_labels
 from dampen.data.units import unit_codes, unit_kind, without_id
@@ -374,4 +374,4 @@ def _number_advice(name: str, cells: Sequence[str], decimal: str) -> Iterator[st
 
 
 def _is_read(cell: str, decimal: str) -> bool:
-    return not np.isnan(as_number(cell.replace(decimal, ".")))
+    return not np.isnan(as_number(with_point(cell, decimal)))

@@ -74,7 +74,10 @@ def test_written_rows_are_read_back_in_blocks_of_any_size(
 
 
 lines = st.lists(
-    st.sampled_from([*NUMBERS, '"1,5"', '"a\nb"', "x", "1,2", ",", '"', ""]), max_size=9
+    st.sampled_from(
+        [*NUMBERS, '"1,5"', '"a\nb"', "x", "1,2", "1.234,5", " -1.234 ", "1.23,4", ",", '"', ""]
+    ),
+    max_size=9,
 )
 
 
@@ -91,6 +94,21 @@ def test_answers_do_not_depend_on_the_reader(words: list[str], end: str, decimal
             batches = list(rows.batches(io.BytesIO(content.encode()), wanted))
         both.append({name: repr(as_labels(batch[name] for batch in batches)) for name in wanted})
     assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("quoted", ["", '"'])
+def test_points_between_thousands_are_read_beside_a_decimal_comma(quoted: str) -> None:
+    """1.234 was 1.234 and 1.234,5 missing, in files whose numbers have a comma."""
+    cells = ["1.234,5", "1.234.567", " -12.345 ", "0,5", "1.23,4", "1234.5", "1.2345", "7"]
+    content = "c0;c1\n" + "".join(f"x;{quoted}{cell}{quoted}\n" for cell in cells)
+    rows = CsvRows(";", ["c0", "c1"], ",")
+    for found in (find_spec, lambda name: None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dampen.data.source.find_spec", found)
+            batches = list(rows.batches(io.BytesIO(content.encode()), {"c1": "numbers"}))
+        read = [number for batch in batches for number in as_numbers(batch["c1"]).tolist()]
+        told = [None if np.isnan(each) else each for each in read]
+        assert told == [1234.5, 1234567, -12345, 0.5, None, 1234.5, 1.2345, 7]
 
 
 @given(st.binary(max_size=60), st.integers(1, 70))

@@ -305,7 +305,8 @@ class CsvRows:
     Attributes:
         separator: of cells, one character.
         names: of all columns, in the order of the file; the first line of the file is skipped.
-        decimal: the point of numbers, "." or ",".
+        decimal: the point of numbers, "." or ","; beside a comma, points may stand between
+            thousands.
     """
 
     separator: str
@@ -378,11 +379,13 @@ class CsvRows:
         if kind != "numbers" or self.decimal == ".":
             return _as_kind(column, kind)
         if isinstance(column, list):
-            return _as_kind([cell and cell.replace(self.decimal, ".") for cell in column], kind)
+            return _as_kind([cell and with_point(cell, self.decimal) for cell in column], kind)
         import pyarrow as pa
         import pyarrow.compute as pc
 
         if column.type == pa.string():
+            grouped = pc.match_substring_regex(column, rf"^\s*(?:{GROUPED.pattern})\s*$")
+            column = pc.if_else(grouped, pc.replace_substring(column, ".", ""), column)
             column = pc.replace_substring(column, self.decimal, ".")
         return _as_kind(column, kind)
 
@@ -753,8 +756,21 @@ def open_file(
 
 LIKELY = "cp1252"
 """The encoding of most text files that are not UTF-8."""
+GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]+)?")
+"""A number with points between its thousands, where decimals follow a comma."""
 COMMA = re.compile(r"[+-]?[0-9]+(?:\.[0-9]{3})*,[0-9]+")
 """A number with a decimal comma."""
+
+
+def with_point(cell: str, decimal: str) -> str:
+    """A cell of a file with this decimal point, as numbers are read: 1.234,5 as 1234.5.
+
+    >>> with_point("1.234,5", ","), with_point("0,5", ","), with_point("1.234,5", ".")
+    ('1234.5', '0.5', '1.234,5')
+    """
+    if decimal == "." or not GROUPED.fullmatch(cell.strip()):
+        return cell.replace(decimal, ".")
+    return cell.replace(".", "").replace(decimal, ".")
 
 
 def likely_form(opened: TextFile) -> tuple[str, str]:
