@@ -141,7 +141,7 @@ def test_a_draft_that_looks_finds_how_an_export_is_written(dampen, export):
     assert (drafted["encoding"], drafted["decimal"]) == ("cp1252", ",")
     columns = drafted["columns"]
     assert columns["Aufnahme"] == {"dates": True}
-    assert columns["Tage"] == {"lower": 0.5, "upper": 79.5}
+    assert columns["Tage"] == {"lower": 0.5, "upper": 3160.0}  # with the row of sums
     assert columns["Station"] == ["Gynäkologie"]
     assert '"" =' not in dampen("draft", "export.csv").out
 

@@ -60,7 +60,7 @@ import numpy as np
 
 from dampen.core.selection import FloatArray
 from dampen.data.columns import as_labels, as_measured, as_numbers
-from dampen.data.files import TextFile, likely_form
+from dampen.data.files import TextFile, likely_form, with_point
 from dampen.data.open import located, open_table
 from dampen.data.source import Field as SourceField
 from dampen.data.source import Opened, whole_columns
@@ -797,7 +797,7 @@ def drafted_column(values: Sequence[Any]) -> Column | None:
 
 def _with_point(label: Any, decimal: str) -> Any:
     """A cell with a point where it is a number with another sign in its place."""
-    pointed = label.replace(decimal, ".", 1) if isinstance(label, str) else label
+    pointed = with_point(label, decimal) if isinstance(label, str) else label
     return pointed if isinstance(pointed, str) and not np.isnan(_number_of(pointed)) else label
 
 
