@@ -347,10 +347,10 @@ def _funds_objection(balance: Balance, charged: ChargeRequest) -> str:
     if charged.delta and limit.delta is not None and 2 * after > limit.delta:
         least = short_text(2 * after, up=True)
         return (
-            f"cannot pay delta {decimal_text(charged.delta)}: half of its delta "
-            f"{decimal_text(limit.delta)} is for releases that have one, and they would have "
-            f"{short_text(after, up=True)}. Ask with a smaller delta, or open a budget with a "
-            f"delta of {least} or more."
+            f"cannot pay delta {decimal_text(charged.delta)}. Releases with a delta of their own "
+            f"may use half of that of the budget, {short_text(limit.delta / 2, up=False)}, and "
+            f"would use {short_text(after, up=True)}. Ask with a smaller delta, or open a budget "
+            f"with a delta of {least} or more."
         )
     return f"cannot pay {charged.price}: {_left(limit, spent.epsilon, spent.rho)} is left."
 
