@@ -46,6 +46,22 @@ def test_the_delta_of_charges_adds_up_to_that_of_the_budget(ledger, tmp_path):
     assert again.spent("both") == ledger.spent("both") == Fraction(5, 2)
 
 
+def test_a_budget_of_02_keeps_its_rho_and_refuses_releases_with_a_delta(ledger, monkeypatch):
+    """All of its δ was taken for zCDP when it was opened."""
+    epsilon = Fraction(1)
+    delta = Fraction(1, 10**6)
+    whole = Limit(epsilon, delta, rho_within(epsilon, delta))
+    with monkeypatch.context() as patch:
+        patch.setattr(Limit, "of", lambda *_: whole)
+        old = ledger.create("old", epsilon=1, delta="1e-6", neighbours="add-remove-row")
+    assert ledger.balance("old").limit == whole
+    with pytest.raises(BudgetError, match=r"opened by dampen 0\.2 .*Open another budget"):
+        dampen.keys(WORDS, epsilon="0.1", delta="1e-9", budget=old)
+    ledger.charge("old", epsilon=9, rho=whole.rho, neighbours="add-remove-row")
+    with pytest.raises(BudgetError, match="cannot pay"):
+        ledger.charge("old", epsilon=1, rho="0.001", neighbours="add-remove-row")
+
+
 def test_half_of_delta_is_for_zcdp_and_half_for_charges_with_a_delta():
     epsilon, delta = Fraction(2), Fraction(1, 10**6)
     limit = Limit.of(epsilon, delta)

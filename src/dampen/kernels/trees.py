@@ -402,7 +402,7 @@ def envelope(begins, pieces, sums, t, N, bound):
 def draw_splits(words, splits, first_split, first, allowed, attribute, low, high, start, widths):
     """Fills the menu with random splits, by words[leaf, split, attempt].
 
-    An attribute is drawn uniformly and one of its splits uniformly; one that cannot tell rows apart
+    A column is drawn uniformly and one of its splits uniformly; one that cannot tell rows apart
     after the splits above it is drawn again, as often as there are attempts.  `first` is where the
     values of each attribute begin, `allowed` which of all values every leaf allows.
     """
